@@ -1,6 +1,6 @@
 // Background jobs that do nothing, in their own process.
 import { createApp, defineJob } from '../../src/index.ts';
-import { assemblyOf } from '../../src/runtime/create-app.ts';
+import { findAssembly } from '../../src/runtime/create-app.ts';
 import { JOB_CONCURRENCY, type JobCalls, runConcurrently } from '../measure/jobs.ts';
 import { currentTimeMs, reportReady } from './child.ts';
 
@@ -15,7 +15,7 @@ const noop = defineJob('noop', {
 });
 const create = () => createApp({ resources: [], jobs: [noop] }, process.env);
 const app = create();
-const { database } = assemblyOf(app)!.platform;
+const { database } = findAssembly(app)!.platform;
 
 const calls: JobCalls = {
   async enqueue(count) {

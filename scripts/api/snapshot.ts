@@ -1,5 +1,5 @@
 import { app } from '../../src/app/index.ts';
-import { assemblyOf } from '../../src/runtime/create-app.ts';
+import { findAssembly } from '../../src/runtime/create-app.ts';
 import type { Change } from './change.ts';
 import { compareDocuments } from './openapi/documents.ts';
 import { type Json, sortKeys } from './openapi/json.ts';
@@ -26,7 +26,7 @@ export const FILES = [...Object.keys(REPORTS), OPENAPI];
 /** Creates the OpenAPI document of the app in src/app. The environment does not affect it, and the app connects to nothing. */
 function createDocument(): string {
   const created = app({ NODE_ENV: 'test', DATABASE_URL: 'postgres://none/none', REDIS_URL: 'redis://none' });
-  return `${JSON.stringify(sortKeys(assemblyOf(created)!.createOpenApiDocument()), undefined, 2)}\n`;
+  return `${JSON.stringify(sortKeys(findAssembly(created)!.createOpenApiDocument()), undefined, 2)}\n`;
 }
 
 /** Creates the texts of the reports of the TypeScript API, by file name. */

@@ -3,7 +3,7 @@ import { createSystemContext } from '../records/access/operation-context.ts';
 import type { RecordsContext } from '../records/operations/context.ts';
 import { createRecord } from '../records/operations/create.ts';
 import type { Entity } from '../records/store/entity.ts';
-import type { AccountsContext } from './context.ts';
+import type { AccountsDependencies } from './context.ts';
 import { createImport, type ImportLine, type ImportOptions, type ImportProgress } from './import/import.ts';
 import { registrationPasswordErrors } from './passwords/password-rules.ts';
 
@@ -44,7 +44,7 @@ export function createAdministration(
   context: RecordsContext,
   entity: Entity,
   gateway: ResourceGateway,
-  { users, sessions, revoke }: Pick<AccountsContext, 'users' | 'sessions' | 'revoke'>,
+  { users, sessions, revoke }: Pick<AccountsDependencies, 'users' | 'sessions' | 'revoke'>,
 ): Administration {
   const { service } = context;
   const roles = entity.resource.field.get('roles')?.column;

@@ -3,13 +3,13 @@ import type { Accounts } from '../declare/accounts.ts';
 import type { RouteContext } from '../declare/route.ts';
 import { type ApiError, invalidSessionError, validationError } from '../platform/helpers/errors.ts';
 import { addressOf } from '../platform/http/client-address.ts';
-import type { AccountsContext } from './context.ts';
+import type { AccountsDependencies } from './context.ts';
 import { lockedError } from './lockout/lockout.ts';
 import { isPasswordHash } from './passwords/password-hash.ts';
 import { namePasswordIfNothingIsSent, passwordToCheck } from './passwords/password-input.ts';
 import { checkNewPassword } from './passwords/password-rules.ts';
 
-type ConfirmContext = Pick<AccountsContext, 'host' | 'users' | 'hasher' | 'lockout'>;
+type ConfirmContext = Pick<AccountsDependencies, 'host' | 'users' | 'hasher' | 'lockout'>;
 
 /** The 422 response to a password that is not the user's current one, under the name of its field in the body. */
 function wrongPasswordError(field: string): ApiError {
@@ -74,7 +74,7 @@ export const changePasswordInput = namePasswordIfNothingIsSent(changePasswordFie
 
 /** `POST /auth/password`. Runs the revocation steps with the cause `password_change`, which end all other sessions. */
 export async function changePassword(
-  accounts: AccountsContext,
+  accounts: AccountsDependencies,
   ctx: RouteContext<z.output<typeof changePasswordInput>>,
 ): Promise<void> {
   const { host, users, hasher, revoke } = accounts;

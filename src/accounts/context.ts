@@ -5,7 +5,7 @@ import type { Resets } from './reset/store.ts';
 import type { LoginDependencies } from './sign-in/finish-login.ts';
 
 /** The dependencies of the account operations. See `Accounts`. */
-export interface AccountsContext
+export interface AccountsDependencies
   extends LoginDependencies,
     Pick<Accounts, 'assertRecentSignIn' | 'verifyEmail' | 'revoke'> {
   hasher: PasswordHasher;

@@ -3,7 +3,7 @@ import type { Host, ResourceGateway } from '../declare/host.ts';
 import { quoteIdentifier } from '../platform/data/postgres/identifiers.ts';
 import { ApiError, invalidSessionError } from '../platform/helpers/errors.ts';
 import type { Entity } from '../records/store/entity.ts';
-import { authenticatorOf, credentialWatchOf } from '../rules/credential.ts';
+import { getAuthenticator, getCredentialWatch } from '../rules/credential.ts';
 import { isPasswordHash, storedHashSql } from './passwords/password-hash.ts';
 import { createProof } from './sign-in/finish-login.ts';
 import { activeUserSql } from './users/user-state.ts';
@@ -41,7 +41,7 @@ export function createUserReaders(
 /** Creates the check that the caller has signed in recently. See `Accounts`. */
 export function createRecentSignInCheck({ auth: { recentSignIn } }: Host['settings']): Accounts['assertRecentSignIn'] {
   return async ({ auth }) => {
-    const isRecent = await authenticatorOf(auth)?.isSignInRecent?.(auth!.id, recentSignIn / 60_000);
+    const isRecent = await getAuthenticator(auth)?.isSignInRecent?.(auth!.id, recentSignIn / 60_000);
     if (isRecent !== true) throw new ApiError('RECENT_SIGN_IN_REQUIRED');
   };
 }
@@ -83,7 +83,7 @@ export function createRevocation(
       const locked = await tx.write({ text: lockActive, values: [user?.id] });
       if (locked.length === 0) throw invalidSessionError();
       // While the lock is held, every earlier revocation is committed and visible to the next statement.
-      const watch = credentialWatchOf(auth);
+      const watch = getCredentialWatch(auth);
       if (watch !== undefined && (await watch.ended([auth!.id], tx)).length > 0) throw invalidSessionError();
     },
   };

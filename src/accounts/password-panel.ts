@@ -2,7 +2,7 @@ import type { AccountPanel, PanelFact } from '../declare/account-panel.ts';
 import { isAccountActive } from '../declare/actor.ts';
 import { ApiError, ownLockoutError } from '../platform/helpers/errors.ts';
 import { addressOf } from '../platform/http/client-address.ts';
-import type { AccountsContext } from './context.ts';
+import type { AccountsDependencies } from './context.ts';
 import { signInLockoutName } from './lockout/lockout.ts';
 import type { LockoutStatus } from './lockout/state.ts';
 import { isPasswordHash } from './passwords/password-hash.ts';
@@ -29,7 +29,7 @@ export function createPasswordPanel({
   host,
   users,
   lockout,
-}: Pick<AccountsContext, 'host' | 'users' | 'lockout'>): AccountPanel {
+}: Pick<AccountsDependencies, 'host' | 'users' | 'lockout'>): AccountPanel {
   const { maxAttempts } = host.settings.auth.lockout;
 
   /** @throws ApiError NOT_FOUND */

@@ -8,14 +8,14 @@ import { createRequestContext } from '../records/access/operation-context.ts';
 import type { RecordsContext } from '../records/operations/context.ts';
 import { updateRecord } from '../records/operations/update.ts';
 import { changePassword, changePasswordInput } from './change-password.ts';
-import type { AccountsContext } from './context.ts';
+import type { AccountsDependencies } from './context.ts';
 import { createProof, loginShape, registrationShape } from './sign-in/finish-login.ts';
 import { login, loginInput } from './sign-in/login.ts';
 import { registrationClosedError } from './users/users.ts';
 
 /** Returns the response of the first sign-in step that a new user needs; undefined if the session can start. */
 async function askForStepAtRegistration(
-  accounts: AccountsContext,
+  accounts: AccountsDependencies,
   ctx: RouteContext,
   user: StoredRecord,
 ): Promise<object | undefined> {
@@ -29,13 +29,13 @@ async function askForStepAtRegistration(
 }
 
 /** Emits `auth.registered`. `userAgent` names the client, because the user registered with it and has signed in from it. */
-function emitRegistered({ host }: Pick<AccountsContext, 'host'>, user: StoredRecord, { req }: RouteContext): void {
+function emitRegistered({ host }: Pick<AccountsDependencies, 'host'>, user: StoredRecord, { req }: RouteContext): void {
   const userAgent = String(req.headers['user-agent'] ?? '');
   host.events.emit('auth.registered', { user, ip: addressOf(req), userAgent });
 }
 
 /** `POST /auth/register`: creates a user by the rules of the user resource, as an anonymous caller, and starts a session. */
-async function registerAndStartSession(accounts: AccountsContext, ctx: RouteContext) {
+async function registerAndStartSession(accounts: AccountsDependencies, ctx: RouteContext) {
   if (!accounts.host.settings.auth.register) throw registrationClosedError();
   const user = await accounts.users.registerUser(ctx.body, ctx.req);
   const asks = accounts.signInSteps.registrationOutput !== undefined;
@@ -53,7 +53,7 @@ async function registerAndStartSession(accounts: AccountsContext, ctx: RouteCont
 }
 
 /** The routes below `/api/auth`. */
-export function accountRoutes(accounts: AccountsContext, context: RecordsContext): Route[] {
+export function accountRoutes(accounts: AccountsDependencies, context: RecordsContext): Route[] {
   const tags = ['auth'];
   const readMe = (ctx: RouteContext) => accounts.users.asSeenBySelf(ctx.user as never);
   return [

@@ -4,7 +4,7 @@ import type { Host, ResourceGateway } from '../declare/host.ts';
 import type { RecordsContext } from '../records/operations/context.ts';
 import type { Entity } from '../records/store/entity.ts';
 import { confirmCaller } from './change-password.ts';
-import type { AccountsContext } from './context.ts';
+import type { AccountsDependencies } from './context.ts';
 import { createAccountLocks, createRecentSignInCheck, createRevocation, createUserReaders } from './credentials.ts';
 import { removeAllDevices } from './devices/index.ts';
 import { createProofRevocation } from './email-proofs/store.ts';
@@ -12,7 +12,7 @@ import { createIdentityLinks } from './identities/link.ts';
 import { createIdentities, type Identities } from './identities/store.ts';
 import { createLockout } from './lockout/lockout.ts';
 import type { PasswordHasher } from './passwords/password-hash.ts';
-import { createPowerRules, type PowerParts, type PowerRules } from './power/index.ts';
+import { createPowerRules, type PowerExtensionParts, type PowerRules } from './power/index.ts';
 import { createResets } from './reset/index.ts';
 import { createSessions } from './sessions/sessions.ts';
 import { combineSignInSteps } from './sign-in/steps.ts';
@@ -20,7 +20,7 @@ import { createUsers } from './users/users.ts';
 import { createVerifyEmail } from './users/verified-email.ts';
 
 /** The steps that extensions add to sign-in, revocation and confirmation. */
-export interface AddedSteps extends Pick<FeatureParts, 'signInMethods' | 'revocationStep'>, PowerParts {
+export interface AddedSteps extends Pick<FeatureParts, 'signInMethods' | 'revocationStep'>, PowerExtensionParts {
   /** In the order of the extensions. */
   signInSteps: readonly SignInStep[];
 }
@@ -28,14 +28,14 @@ export interface AddedSteps extends Pick<FeatureParts, 'signInMethods' | 'revoca
 /** The services of accounts. */
 export interface AccountServices
   extends Pick<Accounts, 'lockInOrder' | 'holdCredential' | 'lockUser' | 'findUserWithProof' | 'confirmIdentity'> {
-  accounts: Omit<AccountsContext, 'signInSteps'>;
+  accounts: Omit<AccountsDependencies, 'signInSteps'>;
   identities: Identities;
   links: ReturnType<typeof createIdentityLinks>;
   power: PowerRules;
   /** The ways to sign in that extensions have added. */
   methods(): readonly SignInMethod[];
   /** Returns the context of operations that sign users in, with the steps that have been added by now. */
-  signInContext(): AccountsContext;
+  signInContext(): AccountsDependencies;
   /** Adds the steps of extensions, after all features are set up. */
   use(steps: AddedSteps): void;
 }

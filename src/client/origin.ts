@@ -29,7 +29,7 @@ export function withOrigin<Target extends object>(target: Target, origin: Origin
  *
  * @throws TypeError for any other object
  */
-export function originOf(target: object): Origin {
+export function getOrigin(target: object): Origin {
   const origin = (target as { [ORIGIN]?: Origin } | undefined)?.[ORIGIN];
   if (origin === undefined)
     throw new TypeError('Expected a client that createClient has created, or one of its resources');

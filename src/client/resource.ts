@@ -13,7 +13,7 @@ import {
 import { encodeListQuery, encodeSelection, type ListQuery, type RecordSelection } from './records/list-query.ts';
 import { Page, type PageMeta } from './records/page.ts';
 import type { UploadedFile, UploadOptions, UploadSource } from './records/upload.ts';
-import { type IfMatch, rememberTag, tagOf } from './records/versions.ts';
+import { type IfMatch, rememberTag, toEntityTag } from './records/versions.ts';
 import { encodeSegment } from './request/query-string.ts';
 import type { ApiRequest, CallOptions, Requester } from './request/request.ts';
 import { createRouteRequest, type RouteCall } from './request/route.ts';
@@ -44,7 +44,7 @@ export function createResource(requester: Requester, realtime: Realtime, path: s
   }
 
   const withIfMatch = ({ ifMatch, ...options }: WriteOptions = {}): CallOptions =>
-    ifMatch === undefined ? options : { ...options, headers: { ...options.headers, 'If-Match': tagOf(ifMatch) } };
+    ifMatch === undefined ? options : { ...options, headers: { ...options.headers, 'If-Match': toEntityTag(ifMatch) } };
 
   async function list(query: ListQuery = {}, options: CallOptions = {}): Promise<Page<LooseRecord>> {
     const { data, meta } = await send({ ...options, method: 'GET', query: encodeListQuery(query) });

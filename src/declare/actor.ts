@@ -52,7 +52,7 @@ export function withOrganisationChoice(viewer: Viewer, choice: OrganisationChoic
  * The organisations that limit later work on behalf of the same request: the organisation of its credential, and the one that the request
  * names. An organisation that only the session has chosen does not limit later work.
  */
-export function lastingOrganisationOf(viewer: Viewer | undefined): OrganisationChoice | undefined {
+export function getLastingOrganisation(viewer: Viewer | undefined): OrganisationChoice | undefined {
   const { bound, current, isNamed = false } = viewer?.[ORGANISATION_CHOICE] ?? {};
   if (bound === undefined && !isNamed) return undefined;
   return { bound, current: isNamed ? current : undefined, isNamed };

@@ -15,7 +15,7 @@ export function isRunning(pid: number): boolean {
 }
 
 /** Returns the command line of a process, or an empty text if it does not exist. */
-export function commandLineOf(pid: number): string {
+export function readCommandLine(pid: number): string {
   const fromKernel = `/proc/${pid}/cmdline`;
   if (existsSync('/proc/self/cmdline')) return existsSync(fromKernel) ? readFileSync(fromKernel, 'utf8') : '';
   return spawnSync('ps', ['-p', String(pid), '-o', 'command='], { encoding: 'utf8' }).stdout ?? '';
@@ -36,8 +36,8 @@ export async function stopOrphanedServer(folder: string): Promise<void> {
   if (!existsSync(file)) return;
   const [guard = 0, server = 0] = readFileSync(file, 'utf8').split(' ').map(Number);
   // Process ids are reused: never signal a process that is not the server.
-  if (/guard\.[jt]s/.test(commandLineOf(guard))) await waitForExit(guard, 15_000);
-  if (isRunning(server) && /postgres|redis|valkey|start.web/s.test(commandLineOf(server))) {
+  if (/guard\.[jt]s/.test(readCommandLine(guard))) await waitForExit(guard, 15_000);
+  if (isRunning(server) && /postgres|redis|valkey|start.web/s.test(readCommandLine(server))) {
     process.kill(server, 'SIGINT');
     if (!(await waitForExit(server, 10_000))) process.kill(-server, 'SIGKILL');
     await waitForExit(server, 5_000);

@@ -22,8 +22,11 @@ export {
   scopePrefixOf,
 } from '../declare/scope.ts';
 export type { FindUnreachableOrganisations } from '../records/access/reachable-organisations.ts';
-export { createUnreachableOrganisationSearch, organisationFieldOf } from '../records/access/reachable-organisations.ts';
+export {
+  createUnreachableOrganisationSearch,
+  findOrganisationField,
+} from '../records/access/reachable-organisations.ts';
 export { currentActor } from '../rules/acting.ts';
 export { allowsAction } from '../rules/allows-action.ts';
-export { authOf, credentialWatchOf } from '../rules/credential.ts';
+export { getAuth, getCredentialWatch } from '../rules/credential.ts';
 export { createReadLimits, createReadScopeCheck } from '../rules/credential-scopes.ts';

@@ -7,7 +7,7 @@ export type { EncryptedColumn } from '../platform/data/crypto/encrypted-column.t
 export type { Keyring } from '../platform/data/crypto/keyring.ts';
 export { DecryptionError } from '../platform/data/crypto/keyring.ts';
 export { generateSecret, generateToken, hashToken, isWellFormedToken } from '../platform/data/crypto/token.ts';
-export { availabilityOf } from '../platform/data/postgres/availability.ts';
+export { getOrCreateAvailability } from '../platform/data/postgres/availability.ts';
 export type { DailyPartitions } from '../platform/data/postgres/daily-partitions.ts';
 export {
   createPartitions,
@@ -47,6 +47,6 @@ export {
   UNSTORABLE,
 } from '../platform/data/postgres/values.ts';
 export { deleteUnlockedSql, writeInBatches } from '../platform/data/postgres/write-in-batches.ts';
-export { createdMsOf, isId, newId } from '../platform/helpers/ids.ts';
+export { isId, newId, parseCreatedMs } from '../platform/helpers/ids.ts';
 export { tablesOf } from '../records/schema/table-names.ts';
 export { markForSerialization } from '../records/serialize/serialize.ts';

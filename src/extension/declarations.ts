@@ -31,7 +31,7 @@ export { f } from '../records/fields/f.ts';
 export { fieldTypeOf } from '../records/fields/field-type.ts';
 export { createDefaultValue } from '../records/fields/missing-values.ts';
 export { isFreeTextField, isPersonalField, isPersonalFieldName } from '../records/fields/personal-data.ts';
-export { fileRulesOf } from '../records/fields/types/file.ts';
+export { findFileRules } from '../records/fields/types/file.ts';
 export { ownerFieldOf } from '../records/schema/compile.ts';
 export { defineExtension } from './define-extension.ts';
 export { compiledPolicySettingSchema, policySettingSchema, wholeNumberSettingSchema } from './setting-schemas.ts';

@@ -25,7 +25,7 @@ export { createModulePage, folderAssets, prepareStylesheet } from '../platform/h
 export type { PostResult } from '../platform/http/post.ts';
 export { MAX_RESPONSE_BYTES, sendPost } from '../platform/http/post.ts';
 export { parseQueryString } from '../platform/http/query-string.ts';
-export { identityOf, requestIdOf, setIdentity } from '../platform/http/request-context.ts';
+export { getIdentity, getRequestId, setIdentity } from '../platform/http/request-context.ts';
 export { sendJson, withMeta, withoutCaching } from '../platform/http/response.ts';
 export { parseRetryAfter } from '../platform/http/retry-after.ts';
 export type { ServedContent } from '../platform/http/served-bytes.ts';

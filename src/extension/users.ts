@@ -74,7 +74,7 @@ export type { AuditTrail, AuditTrailEntry } from '../declare/audit-trail.ts';
 export type { UserData } from '../declare/host.ts';
 export { emailInput, emailSchema, emailShape, isEmailAddress } from '../platform/helpers/email-address.ts';
 export { invalidSessionError, ownLockoutError } from '../platform/helpers/errors.ts';
-export { canonicalLocale, localeOfUser, preferredLocaleOf } from '../platform/helpers/locale.ts';
+export { canonicalLocale, findPreferredLocale, localeOfUser } from '../platform/helpers/locale.ts';
 export type { MailTransaction } from '../platform/mail/sender.ts';
 export type { MailVariables, SecurityNotice } from '../platform/mail/texts/variables.ts';
 export type { MailComposer } from '../platform/mail/worker.ts';

@@ -2,10 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import type { StoredFile } from '../declare/file.ts';
 import { validationError } from '../platform/helpers/errors.ts';
 import { isId } from '../platform/helpers/ids.ts';
-import { type FileRules, fileRulesOf, RefusedFile, ResolvedFile } from '../records/fields/types/file.ts';
+import { type FileRules, findFileRules, RefusedFile, ResolvedFile } from '../records/fields/types/file.ts';
 import type { CompiledField, CompiledResource } from '../records/schema/compiled.ts';
 import type { RecordFiles } from '../records/writes/files.ts';
-import { type FileRow, type FileStore, isRemoved, metadataOf } from './store/store.ts';
+import { type FileRow, type FileStore, isRemoved, toStoredFile } from './store/store.ts';
 import { findSizeError, findTypeError } from './uploads/content.ts';
 import { ownsUpload } from './uploads/upload-rows.ts';
 import { presentedTokenHash } from './uploads/uploader.ts';
@@ -36,17 +36,17 @@ const itemsOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? 
 /** Checks a file against the rules of a field. Files that code stored have been checked for no field yet. */
 function checkRules(row: FileRow, rules: FileRules, field: string): ResolvedFile | RefusedFile {
   const error = findSizeError(row.bytes, rules, field) ?? findTypeError(row.type, rules);
-  return error === undefined ? new ResolvedFile(metadataOf(row)) : new RefusedFile(error);
+  return error === undefined ? new ResolvedFile(toStoredFile(row)) : new RefusedFile(error);
 }
 
 /** Creates the connection of files and records. */
 export function createFileReferences(store: FileStore): Pick<RecordFiles, 'resolve' | 'namesFiles' | 'attach'> {
-  const fieldsOf = (resource: CompiledResource) => resource.fields.filter((field) => field.holdsFiles);
+  const listFileFields = (resource: CompiledResource) => resource.fields.filter((field) => field.holdsFiles);
 
   function sentFileFields(resource: CompiledResource, input: unknown, validated: Values = {}): CompiledField[] {
     if (typeof input !== 'object' || input === null || Array.isArray(input)) return [];
     const values = input as Values;
-    return fieldsOf(resource).filter(
+    return listFileFields(resource).filter(
       ({ name }) =>
         Object.hasOwn(values, name) &&
         values[name] !== null &&
@@ -72,7 +72,7 @@ export function createFileReferences(store: FileStore): Pick<RecordFiles, 'resol
         const isOwn = isForField && recordId !== undefined && row.recordId === recordId && !isRemoved(row);
         const mayUse = system ? row.field === null || isForField : isForField && ownsUpload(row, user, file!.tokenHash);
         const isUsable = isOwn || (row.state === 'pending' && mayUse);
-        return isUsable ? checkRules(row, fileRulesOf(field.spec)!, field.name) : value;
+        return isUsable ? checkRules(row, findFileRules(field.spec)!, field.name) : value;
       };
       const resolved = fields.map((field): [string, unknown] => {
         const value = (input as Values)[field.name];
@@ -85,7 +85,7 @@ export function createFileReferences(store: FileStore): Pick<RecordFiles, 'resol
     },
 
     async attach(resource, recordId, values, transaction) {
-      const files = fieldsOf(resource).flatMap(({ name }) =>
+      const files = listFileFields(resource).flatMap(({ name }) =>
         itemsOf(values[name] ?? []).map((file) => ({ id: (file as StoredFile).id, field: name })),
       );
       if (files.length === 0) return;

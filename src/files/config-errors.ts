@@ -3,13 +3,13 @@ import { pluralName } from '../declare/naming.ts';
 import type { AnyResource } from '../declare/resource.ts';
 import type { ConfigErrors } from '../platform/helpers/config-errors.ts';
 import type { Platform } from '../platform/platform.ts';
-import { fileRulesOf } from '../records/fields/types/file.ts';
+import { findFileRules } from '../records/fields/types/file.ts';
 
 /** The first field that holds files, as `resource.field`. */
 function findFileField(resources: readonly AnyResource[]): string | undefined {
   for (const { name, fields } of resources)
     for (const [field, { spec }] of Object.entries(fields as Fields))
-      if (fileRulesOf(spec) !== undefined) return `${name}.${field}`;
+      if (findFileRules(spec) !== undefined) return `${name}.${field}`;
   return undefined;
 }
 

@@ -8,7 +8,7 @@ import type { CompiledField, CompiledResource } from '../records/schema/compiled
 import type { RecordFiles } from '../records/writes/files.ts';
 import type { FilesContext } from './uploads/context.ts';
 import type { UploadTarget } from './uploads/targets.ts';
-import { uploaderOf } from './uploads/uploader.ts';
+import { identifyUploader } from './uploads/uploader.ts';
 
 /** Maximum number of files in one form, if the limit of pending uploads allows as many. */
 const MAX_FILES = 100;
@@ -51,7 +51,7 @@ export function createForms(context: FilesContext): Pick<RecordFiles, 'createFor
   const { uploads, targets, store, hashes, settings, log } = context;
   const received = createPerRequestStore<string[]>('files of a form');
 
-  function limitsOf(fields: ReadonlyMap<string, UploadTarget>): FormLimits {
+  function computeLimits(fields: ReadonlyMap<string, UploadTarget>): FormLimits {
     const { bodyLimit, bodyKeys } = settings.http;
     const { maxPendingPerUser } = settings.files;
     const most = Math.min(MAX_FILES, maxPendingPerUser);
@@ -70,7 +70,7 @@ export function createForms(context: FilesContext): Pick<RecordFiles, 'createFor
       }),
       maxFieldBytes: bodyLimit,
       maxFileBytes: (name) => {
-        targetOf(fields, name);
+        findTarget(fields, name);
         // The check of the content ends a larger file, with an error that names the field.
         return Number.POSITIVE_INFINITY;
       },
@@ -79,7 +79,7 @@ export function createForms(context: FilesContext): Pick<RecordFiles, 'createFor
     };
   }
 
-  function targetOf(fields: ReadonlyMap<string, UploadTarget>, name: string): UploadTarget {
+  function findTarget(fields: ReadonlyMap<string, UploadTarget>, name: string): UploadTarget {
     const target = fields.get(name);
     if (target === undefined) throw validationError({ [name]: 'Must not be a file' });
     return target;
@@ -88,7 +88,7 @@ export function createForms(context: FilesContext): Pick<RecordFiles, 'createFor
   async function receiveFile(part: FormFile, name: string, request: AuthorizationRequest): Promise<ReceivedFormFile> {
     const { req, user } = request;
     const target = await targets.authorize(name, request);
-    const uploader = uploaderOf(user, req, hashes);
+    const uploader = identifyUploader(user, req, hashes);
     const hashesContent = req.headers['idempotency-key'] !== undefined;
     const bytes = Number(req.headers['content-length'] ?? target.rules.maxBytes);
     const announced = { name: part.name, type: part.type, bytes };
@@ -118,9 +118,9 @@ export function createForms(context: FilesContext): Pick<RecordFiles, 'createFor
     };
     received.set(request.req, []);
     try {
-      for await (const part of readForm(request.req, limitsOf(fields))) {
+      for await (const part of readForm(request.req, computeLimits(fields))) {
         if (part.kind === 'file') {
-          targetOf(fields, part.field);
+          findTarget(fields, part.field);
           const { field, value, fingerprint } = await receiveFile(part, `${resource.name}.${part.field}`, request);
           add(field, value, fingerprint);
         } else {

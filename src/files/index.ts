@@ -12,7 +12,7 @@ import { createForms } from './form.ts';
 import { createFileSweep, describeUploadUserData } from './retention.ts';
 import { createServingRoutes } from './serving/routes.ts';
 import { createFileUrls } from './serving/urls.ts';
-import { createFileStore, isRemoved, metadataOf } from './store/store.ts';
+import { createFileStore, isRemoved, toStoredFile } from './store/store.ts';
 import type { FilesContext } from './uploads/context.ts';
 import { createResumableRoutes } from './uploads/resumable.ts';
 import { createUploadRoutes } from './uploads/routes.ts';
@@ -64,7 +64,7 @@ export function createFiles(platform: Platform, resources: readonly CompiledReso
       if (!holdsFiles) throw new Error('no resource has a file field, so files are never removed; declare an f.file()');
       const target = field === undefined ? undefined : targets.find(field);
       if (field !== undefined && target === undefined) throw new Error(`there is no file field "${field}"`);
-      return metadataOf(await uploads.receive(target, SYSTEM_UPLOADER, { name, type, bytes: undefined }, body));
+      return toStoredFile(await uploads.receive(target, SYSTEM_UPLOADER, { name, type, bytes: undefined }, body));
     },
     async read({ id }) {
       const [row] = await store.find([id]);

@@ -28,13 +28,13 @@ function findCappedStatuses(rows: readonly CountRow[]): JobStatus[] {
 }
 
 function toKind(name: string, job: CompiledJob | undefined, rows: readonly CountRow[]): JobKind {
-  const countOf = (status: JobStatus) => rows.find((row) => row[0] === name && row[1] === status)?.[2] ?? 0;
+  const findCount = (status: JobStatus) => rows.find((row) => row[0] === name && row[1] === status)?.[2] ?? 0;
   return {
     name,
     description: job?.description ?? null,
     isDeclared: job !== undefined,
     hasInput: job?.input !== undefined,
-    counts: Object.fromEntries(JOB_STATUSES.map((status) => [status, countOf(status)])) as JobKind['counts'],
+    counts: Object.fromEntries(JOB_STATUSES.map((status) => [status, findCount(status)])) as JobKind['counts'],
   };
 }
 

@@ -37,7 +37,7 @@ export class FailedRun extends Error {
 }
 
 /** What runs of jobs need, besides their own input. */
-export interface RunParts {
+export interface RunDependencies {
   store: JobStore;
   log: Logger;
   /** Aborted when runs must end, because the process stops. */
@@ -111,7 +111,7 @@ export interface JobRunner {
 }
 
 /** Creates the runner of jobs. */
-export function createJobRunner({ store, log, stopping, loadUser, context }: RunParts): JobRunner {
+export function createJobRunner({ store, log, stopping, loadUser, context }: RunDependencies): JobRunner {
   async function callRun(job: CompiledJob, claimed: ClaimedJob, signal: AbortSignal, progress: Progress) {
     const { id, attempt, userId, requestId } = claimed;
     const input = await readInput(job, claimed.input);

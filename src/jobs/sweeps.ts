@@ -37,14 +37,14 @@ const STATE = `
   ) open group by name, status`;
 const REMOVE_SCHEDULES = 'delete from background_schedules where name <> all($1::text[]) returning name';
 
-type Parts = Pick<Platform, 'database' | 'queues' | 'settings' | 'log'>;
+type SweepDependencies = Pick<Platform, 'database' | 'queues' | 'settings' | 'log'>;
 
 /**
  * Creates the sweep that counts open jobs for the metrics, and warns of jobs that no declaration can run. It also forgets when schedules
  * that were removed from the app are due: if they are added again, they begin anew.
  */
 function createStateSweep(
-  { database, log }: Parts,
+  { database, log }: SweepDependencies,
   { jobs, schedules }: { jobs: CompiledJobs; schedules: readonly string[] },
   metrics: JobMetrics,
 ): Sweep {
@@ -83,7 +83,7 @@ function createStateSweep(
 
 /** Creates the sweeps of jobs: they add entries for rows without one, remove old rows, and watch the state. */
 export function createJobSweeps(
-  parts: Parts,
+  parts: SweepDependencies,
   declared: { jobs: CompiledJobs; schedules: readonly string[] },
   metrics: JobMetrics,
 ): Sweep[] {

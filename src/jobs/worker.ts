@@ -10,14 +10,14 @@ import type { CompiledJob, CompiledJobs } from './declarations/declarations.ts';
 import { toErrorText } from './declarations/values.ts';
 import type { JobMetrics } from './metrics.ts';
 import { createQueueEntries, queueOfJob } from './queue/queue.ts';
-import { createJobRunner, FailedRun, PermanentFailure, type RunParts } from './run.ts';
+import { createJobRunner, FailedRun, PermanentFailure, type RunDependencies } from './run.ts';
 import { type ClaimedJob, createJobStore } from './store.ts';
 
 /** Also the longest time until a run learns that its job was cancelled. */
 const RENEW_EVERY_MS = 5000;
 
 /** What the worker needs. */
-type JobWorkerParts = Pick<Platform, 'settings' | 'log' | 'metrics' | 'database' | 'queues' | 'tracing'>;
+type JobWorkerDependencies = Pick<Platform, 'settings' | 'log' | 'metrics' | 'database' | 'queues' | 'tracing'>;
 
 /**
  * Starts the worker of all jobs in this process. Each job has its own queue.
@@ -25,9 +25,9 @@ type JobWorkerParts = Pick<Platform, 'settings' | 'log' | 'metrics' | 'database'
  * @param runs what every run gets
  */
 export function startJobWorker(
-  { settings, log, metrics, database, queues, tracing }: JobWorkerParts,
+  { settings, log, metrics, database, queues, tracing }: JobWorkerDependencies,
   jobs: CompiledJobs,
-  runs: Pick<RunParts, 'loadUser' | 'context'>,
+  runs: Pick<RunDependencies, 'loadUser' | 'context'>,
   jobMetrics: JobMetrics,
 ): RunningWorker {
   const store = createJobStore(database);

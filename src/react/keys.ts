@@ -1,4 +1,4 @@
-import { originOf } from '../client/origin.ts';
+import { getOrigin } from '../client/origin.ts';
 import type { ListQuery, RecordSelection } from '../client/records/list-query.ts';
 import { trackSession, userIdOf } from './session-state.ts';
 
@@ -22,7 +22,7 @@ export interface ParsedKey {
 
 /** Returns the key of a resource for a user. */
 export function keyOf(resource: { readonly path: string }, userId: string | null): ResourceKey {
-  return ['belfry', originOf(resource).url, userId, resource.path];
+  return ['belfry', getOrigin(resource).url, userId, resource.path];
 }
 
 /**
@@ -36,7 +36,7 @@ export function keyOf(resource: { readonly path: string }, userId: string | null
  * });
  */
 export function resourceKey(resource: { readonly path: string }): ResourceKey {
-  return keyOf(resource, userIdOf(trackSession(originOf(resource)).current()));
+  return keyOf(resource, userIdOf(trackSession(getOrigin(resource)).current()));
 }
 
 /** Parses a key of a cache. Returns undefined for a key that is not one of this package. */

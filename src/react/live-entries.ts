@@ -1,5 +1,5 @@
 import { hashKey, type QueryClient } from '@tanstack/react-query';
-import { originOf } from '../client/origin.ts';
+import { getOrigin } from '../client/origin.ts';
 import { createListeners } from '../client/realtime/listeners.ts';
 import { toApiError } from '../client/request/errors.ts';
 import type { ListKey, RecordKey } from './keys.ts';
@@ -68,7 +68,7 @@ class LiveEntries {
   }
 
   #start(resource: AnyResource, key: ListKey | RecordKey, hash: string): Entry {
-    const tracker = trackSession(originOf(resource));
+    const tracker = trackSession(getOrigin(resource));
     const isOfUser = () => userIdOf(tracker.current()) === key[2];
     let isEnded = false;
     let feed: Feed | undefined;
@@ -130,7 +130,7 @@ class LiveEntries {
 const entriesByCache = new WeakMap<QueryClient, LiveEntries>();
 
 /** Returns the feeds of a cache. */
-export function liveEntriesOf(queryClient: QueryClient): LiveEntries {
+export function getOrCreateLiveEntries(queryClient: QueryClient): LiveEntries {
   const entries = entriesByCache.get(queryClient) ?? new LiveEntries(queryClient);
   entriesByCache.set(queryClient, entries);
   return entries;

@@ -1,11 +1,11 @@
 import { hashKey, type QueryClient } from '@tanstack/react-query';
-import { originOf } from '../client/origin.ts';
+import { getOrigin } from '../client/origin.ts';
 import type { IfMatch } from '../client/records/versions.ts';
 import type { WriteOptions } from '../client/resource.ts';
 import { isSameViewer, keyOf, type ParsedKey, parseKey, type ResourceKey } from './keys.ts';
 import { changeInList, changeView, definitelyLeaves, mergeRecord } from './merge.ts';
 import { type CachedList, createRecordOptions } from './options.ts';
-import { type PendingChange, pendingChangesOf } from './pending-changes.ts';
+import { getOrCreatePendingChanges, type PendingChange } from './pending-changes.ts';
 import type { AnyRecord, AnyResource } from './resource.ts';
 import { assertUser, trackSession, userIdOf } from './session-state.ts';
 
@@ -37,7 +37,7 @@ const GC_TIME_MS = 1000;
 /** ms that the event about a created record may take. */
 const MAX_EVENT_DELAY_MS = 1000;
 
-const versionOf = (version: IfMatch | undefined): unknown =>
+const toVersion = (version: IfMatch | undefined): unknown =>
   typeof version === 'object' ? (version as { updatedAt?: unknown }).updatedAt : version;
 
 /** Versions of records that a mutation of this page has replaced, and the records that have replaced them. */
@@ -54,12 +54,12 @@ function successorsIn(queryClient: QueryClient): Map<string, AnyRecord> {
 function advanceVersion(queryClient: QueryClient, id: string, expected: IfMatch | undefined): IfMatch | undefined {
   const known = successorsIn(queryClient);
   let version = expected;
-  for (let next = version; next !== undefined; next = known.get(`${id} ${versionOf(version)}`)) version = next;
+  for (let next = version; next !== undefined; next = known.get(`${id} ${toVersion(version)}`)) version = next;
   return version;
 }
 
 function rememberSuccessor(queryClient: QueryClient, id: string, expected: IfMatch | undefined, record: AnyRecord) {
-  const version = versionOf(expected);
+  const version = toVersion(expected);
   if (typeof version !== 'string' || record.updatedAt === version) return;
   const known = successorsIn(queryClient);
   known.set(`${id} ${version}`, record);
@@ -186,8 +186,8 @@ export function runMutation(
   isOptimistic: boolean,
 ): RunningMutation {
   const { op, id, data = {}, options } = mutation;
-  const origin = originOf(resource);
-  const changes = pendingChangesOf(origin);
+  const origin = getOrigin(resource);
+  const changes = getOrCreatePendingChanges(origin);
   const key = keyOf(resource, userId);
   let change: PendingChange | undefined;
   if (isOptimistic && id !== undefined && (op === 'update' || op === 'delete')) {

@@ -1,5 +1,5 @@
 import { type InfiniteData, infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
-import { originOf } from '../client/origin.ts';
+import { getOrigin } from '../client/origin.ts';
 import type { ListQuery as AnyListQuery, RecordSelection } from '../client/records/list-query.ts';
 import type { PageMeta } from '../client/records/page.ts';
 import type { ApiError } from '../client/request/errors.ts';
@@ -28,7 +28,7 @@ export function createListOptions(resource: AnyResource, query: AnyListQuery, us
     queryKey,
     initialPageParam: undefined,
     queryFn: ({ pageParam, signal }) =>
-      loadAs(originOf(resource), userId, async () => {
+      loadAs(getOrigin(resource), userId, async () => {
         // The position takes the place of the page.
         const { data, meta } = await resource.list(pageParam === undefined ? query : { ...query, after: pageParam }, {
           signal,
@@ -52,12 +52,12 @@ export function createRecordOptions(
   const queryKey: RecordKey = [...keyOf(resource, userId), 'record', id, selection];
   return queryOptions<CachedRecord<AnyRecord>, ApiError, CachedRecord<AnyRecord>, RecordKey>({
     queryKey,
-    queryFn: ({ signal }) => loadAs(originOf(resource), userId, () => resource.get(id, selection, { signal })),
+    queryFn: ({ signal }) => loadAs(getOrigin(resource), userId, () => resource.get(id, selection, { signal })),
     retry: false,
   });
 }
 
-const currentUserId = (resource: object) => userIdOf(trackSession(originOf(resource)).current());
+const currentUserId = (resource: object) => userIdOf(trackSession(getOrigin(resource)).current());
 
 /** The options with which TanStack Query loads a list. */
 export type ListOptions<Data> = ReturnType<

@@ -87,7 +87,7 @@ function createPendingChanges(): PendingChanges {
 }
 
 /** Returns the pending changes of a client. */
-export function pendingChangesOf(origin: Origin): PendingChanges {
+export function getOrCreatePendingChanges(origin: Origin): PendingChanges {
   const changes = changesByOrigin.get(origin) ?? createPendingChanges();
   changesByOrigin.set(origin, changes);
   return changes;

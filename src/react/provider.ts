@@ -11,7 +11,7 @@ import {
   useState,
 } from 'react';
 import type { AuthUser } from '../client/auth/session.ts';
-import { originOf } from '../client/origin.ts';
+import { getOrigin } from '../client/origin.ts';
 import { parseKey } from './keys.ts';
 import { PENDING, type SessionState, trackSession, userIdOf } from './session-state.ts';
 
@@ -80,7 +80,7 @@ export function BelfryProvider({ client, queryClient, session, children }: Belfr
   const [serverState] = useState(() => createServerState(session));
   const context = useMemo(() => ({ queryClient: cache, serverState }), [cache, serverState]);
 
-  const origin = originOf(client);
+  const origin = getOrigin(client);
   useEffect(() => {
     const tracker = trackSession(origin);
     let known: string | null | undefined;

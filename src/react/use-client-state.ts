@@ -2,11 +2,11 @@
 import { hashKey } from '@tanstack/react-query';
 import { useEffect, useMemo, useSyncExternalStore } from 'react';
 import type { AuthUser, Session } from '../client/auth/session.ts';
-import { type Origin, originOf } from '../client/origin.ts';
+import { getOrigin, type Origin } from '../client/origin.ts';
 import type { ListKey, RecordKey } from './keys.ts';
-import { CONNECTING, liveEntriesOf, NOT_LIVE } from './live-entries.ts';
+import { CONNECTING, getOrCreateLiveEntries, NOT_LIVE } from './live-entries.ts';
 import type { LiveState } from './live-feeds.ts';
-import { type ChangeView, type PendingChange, pendingChangesOf } from './pending-changes.ts';
+import { type ChangeView, getOrCreatePendingChanges, type PendingChange } from './pending-changes.ts';
 import { useBelfry } from './provider.ts';
 import type { AnyResource } from './resource.ts';
 import { type SessionState, trackSession } from './session-state.ts';
@@ -41,7 +41,7 @@ interface ClientWithSession<User> {
  * @example const { user, isPending } = useSession(client)
  */
 export function useSession<User extends AuthUser = AuthUser>(client: ClientWithSession<User>): SessionResult<User> {
-  const { session, isPending, error } = useSessionState(originOf(client));
+  const { session, isPending, error } = useSessionState(getOrigin(client));
   return { user: session?.user as User | undefined, session: session as Session<User> | undefined, isPending, error };
 }
 
@@ -54,7 +54,7 @@ type Pending = { changes: readonly PendingChange[]; view: ChangeView } | undefin
 
 /** Returns the pending changes of a resource and user, and renders again when they change. */
 export function usePendingChanges(resource: AnyResource, userId: string | null): Pending {
-  const store = pendingChangesOf(originOf(resource));
+  const store = getOrCreatePendingChanges(getOrigin(resource));
   const all = useSyncExternalStore(store.subscribe, store.current, () => NO_CHANGES);
   const { path } = resource;
   return useMemo(() => {
@@ -66,7 +66,7 @@ export function usePendingChanges(resource: AnyResource, userId: string | null):
 /** Follows the changes of a query while the component is mounted. Also returns the state if only another component follows them. */
 export function useLiveState(resource: AnyResource, key: ListKey | RecordKey, isWanted: boolean): LiveState {
   const { queryClient } = useBelfry();
-  const entries = liveEntriesOf(queryClient);
+  const entries = getOrCreateLiveEntries(queryClient);
   const hash = hashKey(key);
   // The hash stands for the key, which is a new object each time
   useEffect(() => (isWanted ? entries.use(resource, key) : undefined), [entries, resource, hash, isWanted]);

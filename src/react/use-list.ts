@@ -1,12 +1,12 @@
 'use client';
 import { hashKey, useInfiniteQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
-import { originOf } from '../client/origin.ts';
+import { getOrigin } from '../client/origin.ts';
 import type { ListQuery as AnyListQuery } from '../client/records/list-query.ts';
 import type { PageMeta } from '../client/records/page.ts';
 import type { ApiError } from '../client/request/errors.ts';
 import type { ClientRecord, FieldName, IncludePath } from '../client/schema/record.ts';
-import { liveEntriesOf } from './live-entries.ts';
+import { getOrCreateLiveEntries } from './live-entries.ts';
 import type { LiveStatus } from './live-feeds.ts';
 import { createListOptions } from './options.ts';
 import { useBelfry } from './provider.ts';
@@ -95,7 +95,7 @@ export function useList(
   const resource = given as AnyResource;
   const query = givenQuery as AnyListQuery;
   const { queryClient } = useBelfry();
-  const session = useSessionState(originOf(resource));
+  const session = useSessionState(getOrigin(resource));
   const userId = userIdOf(session);
   const isEnabled = enabled && !session.isPending;
   const listOptions = createListOptions(resource, query, userId);
@@ -149,7 +149,7 @@ export function useList(
     hasNextPage: isFollowed ? hasMore : result.hasNextPage,
     isFetchingNextPage: isFollowed ? isLoadingMore : result.isFetchingNextPage,
     async fetchNextPage() {
-      const entry = isFollowed ? liveEntriesOf(queryClient).get(hashKey(queryKey)) : undefined;
+      const entry = isFollowed ? getOrCreateLiveEntries(queryClient).get(hashKey(queryKey)) : undefined;
       await (entry === undefined ? result.fetchNextPage() : entry.loadMore());
     },
     async refetch() {

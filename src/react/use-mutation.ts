@@ -1,12 +1,12 @@
 'use client';
 import type { QueryClient } from '@tanstack/react-query';
 import { useEffect, useMemo, useRef, useState } from 'react';
-import { originOf } from '../client/origin.ts';
+import { getOrigin } from '../client/origin.ts';
 import type { ApiError } from '../client/request/errors.ts';
 import type { WriteOptions } from '../client/resource.ts';
 import type { ClientRecord } from '../client/schema/record.ts';
 import type { Member } from '../client/schema/schema.ts';
-import { liveEntriesOf } from './live-entries.ts';
+import { getOrCreateLiveEntries } from './live-entries.ts';
 import type { Mutation } from './mutate.ts';
 import { useBelfry } from './provider.ts';
 import type { AnyRecord, AnyResource, TypedResource, UntypedResource } from './resource.ts';
@@ -97,8 +97,8 @@ const loadMutate = () => import('./mutate.ts');
 
 /** Runs a mutation for the user who is signed in now. */
 function start(queryClient: QueryClient, resource: AnyResource, mutation: Mutation, isOptimistic: boolean) {
-  const { auth } = originOf(resource);
-  const { current } = trackSession(originOf(resource));
+  const { auth } = getOrigin(resource);
+  const { current } = trackSession(getOrigin(resource));
   // While the storage of the session is being read, it is not known yet which user that is.
   const known = current().isPending ? auth?.ready().then(() => userIdOf(current())) : userIdOf(current());
   const running = Promise.all([loadMutate(), known]).then(([{ runMutation }, user]) =>
@@ -144,7 +144,7 @@ export function useMutation(
       newest.current += 1;
       const number = newest.current;
       const { optimistic: isOptimistic, invalidates: others } = settings.current;
-      const isLive = (hash: string) => liveEntriesOf(queryClient).get(hash)?.state.status === 'live';
+      const isLive = (hash: string) => getOrCreateLiveEntries(queryClient).get(hash)?.state.status === 'live';
       const mutation = { ...call, options, invalidates: others, isLive };
       const { result, refreshed } = start(queryClient, resource as AnyResource, mutation, isOptimistic);
       const { op, data } = call;

@@ -1,7 +1,7 @@
 'use client';
 import { hashKey, skipToken, useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
-import { originOf } from '../client/origin.ts';
+import { getOrigin } from '../client/origin.ts';
 import type { RecordSelection } from '../client/records/list-query.ts';
 import type { ApiError } from '../client/request/errors.ts';
 import type { Selection } from '../client/schema/query.ts';
@@ -79,7 +79,7 @@ export function useRecord(
 ): RecordResult<unknown> {
   const resource = given as AnyResource;
   const { queryClient } = useBelfry();
-  const session = useSessionState(originOf(resource));
+  const session = useSessionState(getOrigin(resource));
   const userId = userIdOf(session);
   const isEnabled = enabled && !session.isPending && id !== undefined;
   const recordOptions = createRecordOptions(resource, id ?? '', selection, userId);

@@ -22,7 +22,7 @@ import { createCodec } from './store/codec.ts';
 import { createStore } from './store/create-store.ts';
 import type { Entity } from './store/entity.ts';
 import { createStatementBuilder } from './store/statements.ts';
-import { createVersionOf } from './store/versions.ts';
+import { createVersionReader } from './store/versions.ts';
 import type { RecordFiles } from './writes/files.ts';
 
 export { compileResources } from './schema/compile.ts';
@@ -65,7 +65,7 @@ export function createRecordsRuntime(
     const codec = createCodec(resource, platform.keyring, platform.log);
     const store = createStore(resource, codec, platform.database);
     const archive = resource.softDelete ? createArchive(resource, platform, platform.database) : undefined;
-    const own = { versionOf: createVersionOf(resource), queue: createKeyedQueue(), archive };
+    const own = { versionOf: createVersionReader(resource), queue: createKeyedQueue(), archive };
     entities.set(resource.name, { resource, codec, store, ...own });
   }
   const reads = platform.replica?.createReads();

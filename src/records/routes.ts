@@ -20,7 +20,7 @@ import { isOfOrganisations } from './schema/organisation-resources.ts';
 import { markForSerialization } from './serialize/serialize.ts';
 import type { Entity } from './store/entity.ts';
 import { parseIfMatchHeader } from './store/versions.ts';
-import { guardErrorsOf } from './writes/guard.ts';
+import { listGuardErrors } from './writes/guard.ts';
 
 /** The context of a write that honors `If-Match`. */
 function createWriteContext(ctx: RouteContext): OperationContext {
@@ -94,7 +94,8 @@ function createWriteRoutes(context: RecordsContext, entity: Entity) {
   const { shared, item, singular, output } = describeRoutes(entity);
   const withForm = <T>(ctx: RouteContext, write: () => Promise<T>) =>
     resource.holdsFiles ? discardFormOnError(context, ctx, write) : write();
-  const formOf = (view: 'create' | 'update') => (resource.holdsFiles ? context.files!.createForm(resource, view) : {});
+  const createForm = (view: 'create' | 'update') =>
+    resource.holdsFiles ? context.files!.createForm(resource, view) : {};
   const create: Route = {
     ...shared,
     method: 'POST',
@@ -105,7 +106,7 @@ function createWriteRoutes(context: RecordsContext, entity: Entity) {
     summary: `Create a ${singular}`,
     bodyShape: recordShape(resource.name, 'create'),
     output,
-    ...formOf('create'),
+    ...createForm('create'),
     handler: (ctx) =>
       withForm(ctx, () =>
         createRecord(context, entity, ctx.body, createRequestContext(ctx), { id: reservedIdOf(ctx.req) }),
@@ -115,7 +116,7 @@ function createWriteRoutes(context: RecordsContext, entity: Entity) {
     ...shared,
     path: item,
     body: 'json',
-    ...formOf('update'),
+    ...createForm('update'),
     handler: (ctx: RouteContext) =>
       withForm(ctx, () => updateRecord(context, entity, ctx.params.id!, ctx.body, createWriteContext(ctx))),
   } as const;
@@ -152,7 +153,7 @@ function createRestoreRoute(context: RecordsContext, entity: Entity): Route {
     ...deprecatedBy(deprecationOfAllRoutes(resource.declaration)),
     summary: `Restore a deleted ${singular}`,
     get errors(): readonly ErrorCode[] {
-      return ['CONFLICT', 'VALIDATION_ERROR', ...guardErrorsOf(context, resource)];
+      return ['CONFLICT', 'VALIDATION_ERROR', ...listGuardErrors(context, resource)];
     },
     output,
     handler: (ctx) => restoreRecord(context, entity, ctx.params.id!, createWriteContext(ctx)),
@@ -176,7 +177,7 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
         ...route,
         crud: action,
         get errors() {
-          return action === 'list' || action === 'read' ? undefined : guardErrorsOf(context, resource);
+          return action === 'list' || action === 'read' ? undefined : listGuardErrors(context, resource);
         },
         policy: declaredOrDefaultPolicy(declaration, action),
         ...deprecatedBy(deprecationOfAction(declaration, action)),

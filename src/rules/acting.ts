@@ -1,13 +1,13 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Request } from 'express';
 import type { Actor } from '../declare/actor.ts';
-import { requestIdOf } from '../platform/http/request-context.ts';
+import { getRequestId } from '../platform/http/request-context.ts';
 
 const actorStorage = new AsyncLocalStorage<Actor>();
 
 /** Creates the actor of a request that is not signed in yet. */
 export function createSignedOutActor(req: Request): Actor {
-  return { user: undefined, req, requestId: requestIdOf(req) };
+  return { user: undefined, req, requestId: getRequestId(req) };
 }
 
 /** Runs `work` on behalf of an actor: the events and audit entries of service calls inside `work` name that user and request. */
@@ -35,5 +35,5 @@ export function currentActor(): Actor | undefined {
 export function runForViewer<T>({ user, req }: Pick<Actor, 'user'> & { req?: Request | undefined }, work: () => T): T {
   const actor = currentActor();
   if (actor !== undefined && actor.user === user && actor.req === req) return work();
-  return actorStorage.run({ user, req, requestId: req && requestIdOf(req) }, work);
+  return actorStorage.run({ user, req, requestId: req && getRequestId(req) }, work);
 }

@@ -14,22 +14,22 @@ export function setAuthenticator(auth: Auth, authenticator: Authenticator): void
 const auths = createPerRequestStore<Auth>('auth');
 
 /** Stores how a request is signed in, for code that gets only the request. */
-export function setAuthOf(req: Request, auth: Auth): void {
+export function setAuth(req: Request, auth: Auth): void {
   auths.set(req, auth);
 }
 
 /** Returns how a request is signed in; undefined if it is signed out. */
-export function authOf(req: Request): Auth | undefined {
+export function getAuth(req: Request): Auth | undefined {
   return auths.get(req);
 }
 
 /** Returns the authenticator that signed a request in. */
-export function authenticatorOf(auth: Auth | undefined): Authenticator | undefined {
+export function getAuthenticator(auth: Auth | undefined): Authenticator | undefined {
   return auth && authenticators.get(auth);
 }
 
 /** Returns the `watch` of the authenticator that signed a request in; undefined if it has none for this kind of credential. */
-export function credentialWatchOf(auth: Auth | undefined): Authenticator['watch'] {
-  const watch = authenticatorOf(auth)?.watch;
+export function getCredentialWatch(auth: Auth | undefined): Authenticator['watch'] {
+  const watch = getAuthenticator(auth)?.watch;
   return watch?.via === auth?.via ? watch : undefined;
 }

@@ -12,7 +12,7 @@ import type { AnyService, DeclarationWithService, Transaction } from '../declare
 import { checkFiles } from '../files/index.ts';
 import { checkEnqueuedJobs, compileJobs, compileSchedules } from '../jobs/index.ts';
 import type { Encryption } from '../platform/data/crypto/encryption.ts';
-import { availabilityOf } from '../platform/data/postgres/availability.ts';
+import { getOrCreateAvailability } from '../platform/data/postgres/availability.ts';
 import { ConfigErrors, StartupError } from '../platform/helpers/config-errors.ts';
 import type { CapturedMails } from '../platform/mail/index.ts';
 import type { MailOverrides } from '../platform/mail/texts/index.ts';
@@ -204,7 +204,7 @@ const STOP_MARGIN_MS = 5000;
 const assemblies = new WeakMap<object, AssembledApp>();
 
 /** Returns the assembled parts of an app, for tests; undefined if the value was not returned by `createApp`. */
-export function assemblyOf(app: unknown): AssembledApp | undefined {
+export function findAssembly(app: unknown): AssembledApp | undefined {
   return typeof app === 'object' && app !== null ? assemblies.get(app) : undefined;
 }
 
@@ -235,7 +235,7 @@ export function createApp<const R extends readonly AnyResource[], const E extend
       closing ??= (async () => {
         const { database } = parts.platform;
         // Without Postgres, work in progress would wait for it.
-        const { giveUp } = availabilityOf(database);
+        const { giveUp } = getOrCreateAvailability(database);
         const giveUpTimer = setTimeout(giveUp, parts.platform.settings.graceMs);
         try {
           await shutdown.stopAll();

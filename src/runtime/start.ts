@@ -103,11 +103,11 @@ function createMessageClasses(app: Express): Pick<ServerOptions, 'IncomingMessag
 async function startWebServer({ platform, parts, host, records }: AssembledApp, port: number, health: Health) {
   const pending = createPendingResponses(platform.settings.http);
   const { routes = [], pages = [], authenticators = [] } = parts;
-  const readLimitOf = createReadLimits(
+  const findReadLimit = createReadLimits(
     () => routes,
     () => authenticators,
   );
-  const api = createApi({ routes, pages }, { host, records, authenticators, readLimitOf }, health, pending);
+  const api = createApi({ routes, pages }, { host, records, authenticators, findReadLimit }, health, pending);
   return startHttpServer(
     api,
     { port, setting: 'PORT', host: platform.env.host },

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { PROCESS_ROLES } from '../declare/process-role.ts';
 import type { AnyResource } from '../declare/resource.ts';
 import type { AssembledApp } from '../runtime/assemble.ts';
-import { type App, assemblyOf } from '../runtime/create-app.ts';
+import { type App, findAssembly } from '../runtime/create-app.ts';
 import { createTestApi } from './api.ts';
 import { createCapturedMessages } from './captured.ts';
 import { createTestClock } from './clock/test-clock.ts';
@@ -36,7 +36,7 @@ function describeType(value: unknown): string {
 /** Calls the definition, and returns the app with its parts. @throws TypeError if that is not an app */
 function assemble<A>(definition: (environment: Variables) => A, variables: Variables): { app: A; parts: AssembledApp } {
   const app = definition(variables);
-  const parts = assemblyOf(app);
+  const parts = findAssembly(app);
   if (parts === undefined)
     throw new TypeError(
       `createTestApp: the function must return the result of createApp, but it returned ${describeType(app)}: ${EXAMPLE}`,

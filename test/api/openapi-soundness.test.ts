@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { compareDocuments } from '../../scripts/api/openapi/documents.ts';
 import { type Json, sortKeys } from '../../scripts/api/openapi/json.ts';
 import { app } from '../../src/app/index.ts';
-import { assemblyOf } from '../../src/runtime/create-app.ts';
+import { findAssembly } from '../../src/runtime/create-app.ts';
 
 const ajv = new Ajv2020({ strict: false, validateFormats: false });
 const number = fc.integer({ min: 0, max: 4 });
@@ -104,7 +104,7 @@ test('a document has no changes compared with itself, in any order of keys', () 
     { numRuns: 200 },
   );
   const created = app({ NODE_ENV: 'test', DATABASE_URL: 'postgres://none/none', REDIS_URL: 'redis://none' });
-  const document = assemblyOf(created)!.createOpenApiDocument();
+  const document = findAssembly(created)!.createOpenApiDocument();
   expect(compareDocuments(document, sortKeys(document) as Json)).toEqual([]);
 });
 

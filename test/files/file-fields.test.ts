@@ -45,8 +45,8 @@ async function upload(field = 'ticket.attachment', body: Buffer | string = PNG, 
 }
 
 const stateOf = async (id: string) => {
-  const { assemblyOf } = await import('../../src/runtime/create-app.ts');
-  const rows = await assemblyOf(app)!.platform.database.write<[string]>({
+  const { findAssembly } = await import('../../src/runtime/create-app.ts');
+  const rows = await findAssembly(app)!.platform.database.write<[string]>({
     text: 'select state from stored_files files where id = $1',
     values: [id],
   });
@@ -338,8 +338,8 @@ test('a form that is refused leaves no upload behind', async () => {
   form.append('attachment', new Blob(['hello'], { type: 'text/plain' }), 'hello.txt');
   const { status, body } = await send(`${url}/api/tickets`, form as never, { token: ada.token });
   expect([status, body.error.details]).toEqual([422, { title: 'Is required' }]);
-  const { assemblyOf } = await import('../../src/runtime/create-app.ts');
-  const sweep = assemblyOf(app)!.parts.sweeps!.find(({ name }) => name === 'unused files')!;
+  const { findAssembly } = await import('../../src/runtime/create-app.ts');
+  const sweep = findAssembly(app)!.parts.sweeps!.find(({ name }) => name === 'unused files')!;
   const before = (await listStored()).length;
   expect(await sweep.run()).toBeGreaterThan(0);
   expect((await listStored()).length).toBeLessThan(before);

@@ -1,7 +1,7 @@
 import sharp from 'sharp';
 import { expect, test } from 'vitest';
 import { createApp, defineResource, defineUser, f } from '../../src/index.ts';
-import { assemblyOf } from '../../src/runtime/create-app.ts';
+import { findAssembly } from '../../src/runtime/create-app.ts';
 import { startTestApp } from '../support/app.ts';
 import { createTestStorage, send } from './support.ts';
 
@@ -25,7 +25,7 @@ const create = (width: number, height: number) =>
     .png()
     .toBuffer();
 const upload = (body: Buffer) => send(`${url}/api/files/uploads?field=picture.image`, body, { token: ada.token });
-const sweep = assemblyOf(app)!.parts.sweeps!.find(({ name }) => name === 'unused files')!;
+const sweep = findAssembly(app)!.parts.sweeps!.find(({ name }) => name === 'unused files')!;
 
 test('an image has its size and a URL for each variant', async () => {
   const { body } = await upload(await create(200, 100));
@@ -55,7 +55,7 @@ test('an image with too many pixels, and a file that is not an image, are refuse
 });
 
 test('the variants of an image are removed with it', async () => {
-  const { database } = assemblyOf(app)!.platform;
+  const { database } = findAssembly(app)!.platform;
   await database.write({
     text: `update stored_files files set state = 'unused', due_at = now() - interval '1 second'`,
     values: [],

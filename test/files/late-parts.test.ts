@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { afterAll, beforeEach, expect, test, vi } from 'vitest';
 import { defineResource, defineUser, f, s3 } from '../../src/index.ts';
-import { assemblyOf } from '../../src/runtime/create-app.ts';
+import { findAssembly } from '../../src/runtime/create-app.ts';
 import { type S3Call, startFakeS3 } from '../fakes/s3/index.ts';
 import { film } from '../fixtures/uploads/app.ts';
 import { startTestApp } from '../support/app.ts';
@@ -17,8 +17,8 @@ const { app, url, call, env } = await startTestApp({
   resources: [defineUser(), film],
   settings: { files: { storage } },
 });
-const { database } = assemblyOf(app)!.platform;
-const sweep = assemblyOf(app)!.parts.sweeps!.find(({ name }) => name === 'unused files')!;
+const { database } = findAssembly(app)!.platform;
+const sweep = findAssembly(app)!.parts.sweeps!.find(({ name }) => name === 'unused files')!;
 const MIB = 2 ** 20;
 
 beforeEach(() => {

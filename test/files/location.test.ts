@@ -5,7 +5,7 @@ import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import { createApp, defineResource, defineUser, f } from '../../src/index.ts';
 import { removeLocation } from '../../src/platform/data/storage/images/location/index.ts';
-import { assemblyOf } from '../../src/runtime/create-app.ts';
+import { findAssembly } from '../../src/runtime/create-app.ts';
 import { startTestApp } from '../support/app.ts';
 import { createTestStorage, send } from './support.ts';
 
@@ -131,7 +131,7 @@ describe('the position is removed', () => {
     const sent = await send(`${url}/api/photos`, form as never, { token: ada.token, 'idempotency-key': 'photo' });
     const text = 'select sha256 from stored_files files where id = $1';
     const { id } = sent.body.data.picture;
-    const rows = await assemblyOf(app)!.platform.database.write({ text, values: [id] });
+    const rows = await findAssembly(app)!.platform.database.write({ text, values: [id] });
     expect(rows).toEqual([[createHash('sha256').update(stored).digest('hex')]]);
   });
 

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { audit, defineResource, defineUser, f, privacy, webhooks } from '../../src/index.ts';
-import { assemblyOf } from '../../src/runtime/create-app.ts';
+import { findAssembly } from '../../src/runtime/create-app.ts';
 import { finished } from '../extensions/privacy/export/app.ts';
 import { startReceiver } from '../fakes/receiver.ts';
 import { startTestApp } from '../support/app.ts';
@@ -38,7 +38,7 @@ const { app, url, person } = await startTestApp(
   },
   { roles: 'all' },
 );
-const { database } = assemblyOf(app)!.platform;
+const { database } = findAssembly(app)!.platform;
 const store = (text: string, name = `${text}.txt`) =>
   app.files.store(Readable.from([Buffer.from(text)]), { name, type: 'text/plain' });
 
@@ -93,7 +93,7 @@ test('an export of a user contains the files of their records, and an erasure re
     text: `update stored_files files set due_at = now() - interval '1 second' where id = any($1)`,
     values: [ids],
   });
-  await assemblyOf(app)!
+  await findAssembly(app)!
     .parts.sweeps!.find(({ name }) => name === 'unused files')!
     .run();
   // Only the keys are kept, until no request can write to them any longer.

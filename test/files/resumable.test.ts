@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import * as tus from 'tus-js-client';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { defineResource, defineUser, f } from '../../src/index.ts';
-import { assemblyOf } from '../../src/runtime/create-app.ts';
+import { findAssembly } from '../../src/runtime/create-app.ts';
 import { createClient, startTestApp } from '../support/app.ts';
 import { createTestDatabase } from '../support/database/test-database.ts';
 import { createRoleEnv, startProcess } from '../support/processes/app-process.ts';
@@ -217,7 +217,7 @@ describe('the protocol', () => {
     expect((await head(location)).headers.get('upload-metadata')).toBe(given);
     const { id } = (await ada.call('POST', '/api/films', { video: idOf(location) })).body.data.video;
     const text = 'select upload_metadata from stored_files files where id = $1';
-    expect(await assemblyOf(app)!.platform.database.write({ text, values: [id] })).toEqual([[null]]);
+    expect(await findAssembly(app)!.platform.database.write({ text, values: [id] })).toEqual([[null]]);
     const plain = await send(`${base}?field=film.video`, undefined as never, { ...headers, 'upload-length': '10' });
     expect((await head(plain.headers.get('location')!)).headers.has('upload-metadata')).toBe(false);
   });
@@ -291,7 +291,7 @@ describe('the protocol', () => {
     const ended = await send(url + location, undefined as never, { ...headers, method: 'DELETE' });
     expect(ended.status).toBe(204);
     expect((await head(location)).status).toBe(404);
-    const sweep = assemblyOf(app)!.parts.sweeps!.find(({ name }) => name === 'unused files')!;
+    const sweep = findAssembly(app)!.parts.sweeps!.find(({ name }) => name === 'unused files')!;
     await vi.waitUntil(async () => (await sweep.run()) === 0);
   });
 });

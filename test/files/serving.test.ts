@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { defineResource, defineUser, f, type StoredFile } from '../../src/index.ts';
-import { assemblyOf } from '../../src/runtime/create-app.ts';
+import { findAssembly } from '../../src/runtime/create-app.ts';
 import { startTestApp } from '../support/app.ts';
 import { createTestStorage, PNG } from './support.ts';
 
@@ -15,7 +15,7 @@ const page = defineResource('page', {
   policies: { list: 'public', read: 'public' },
 });
 const { app, url, call } = await startTestApp({ resources: [defineUser(), page], settings: { files: { storage } } });
-const { database } = assemblyOf(app)!.platform;
+const { database } = findAssembly(app)!.platform;
 
 async function publish(body: Buffer, name: string, type?: string): Promise<{ file: StoredFile; link: string }> {
   const file = await app.files.store(Readable.from([body]), { name, ...(type && { type }) });
@@ -133,7 +133,7 @@ describe('a link', () => {
 
   test('does not work after its time', async () => {
     const { createFileUrls } = await import('../../src/files/serving/urls.ts');
-    const { platform } = assemblyOf(app)!;
+    const { platform } = findAssembly(app)!;
     const past = createFileUrls(platform, () => Date.now() - 20 * 60_000);
     expect((await fetch(url + past.urlOf({ id: new URL(link).pathname.split('/')[3]!, name: 'x' }))).status).toBe(404);
   });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createApp, defineResource, defineUser, f } from '../../src/index.ts';
-import { assemblyOf } from '../../src/runtime/create-app.ts';
+import { findAssembly } from '../../src/runtime/create-app.ts';
 import { startTestApp } from '../support/app.ts';
 import { compoundFile, contentTypes, latin1, MP3, matroska, zip } from '../support/files/media.ts';
 import { createTestStorage, PNG, send } from './support.ts';
@@ -28,7 +28,7 @@ const { app, env, url, person } = await startTestApp({
   settings: { files: { storage, uploadLimit: { limit: 1000, windowMs: 60_000 } } },
 });
 const ada = await person('Ada');
-const sweep = assemblyOf(app)!.parts.sweeps!.find(({ name }) => name === 'unused files')!;
+const sweep = findAssembly(app)!.parts.sweeps!.find(({ name }) => name === 'unused files')!;
 
 const upload = (field: string, body: Buffer | string, name = 'a', type = 'application/octet-stream') =>
   send(`${url}/api/files/uploads?field=paper.${field}`, Buffer.from(body as string), {

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { describe, expect, test, vi } from 'vitest';
 import { apiKeys, defineResource, defineUser, f } from '../../src/index.ts';
-import { assemblyOf } from '../../src/runtime/create-app.ts';
+import { findAssembly } from '../../src/runtime/create-app.ts';
 import { startTestApp } from '../support/app.ts';
 import { createTestStorage, PNG, send } from './support.ts';
 
@@ -32,7 +32,7 @@ const raw = (
   headers: Record<string, string> = {},
   field = 'ticket.attachment',
 ) => send(`${uploads}?field=${field}`, body as Buffer, { token: ada.token, 'content-type': 'text/plain', ...headers });
-const { database } = assemblyOf(app)!.platform;
+const { database } = findAssembly(app)!.platform;
 
 /** Discards all uploads, so that the limits of one test do not affect the next. */
 async function startAnew(): Promise<void> {
@@ -40,7 +40,7 @@ async function startAnew(): Promise<void> {
     text: `update stored_files files set state = 'unused', due_at = now() - interval '1 second'`,
     values: [],
   });
-  await assemblyOf(app)!
+  await findAssembly(app)!
     .parts.sweeps!.find(({ name }) => name === 'unused files')!
     .run();
 }
@@ -203,7 +203,7 @@ test('an upload that no record uses is removed after a day', async () => {
   await startAnew();
   await raw('text');
   expect(await listStored()).toHaveLength(1);
-  const { sweeps } = assemblyOf(app)!.parts;
+  const { sweeps } = findAssembly(app)!.parts;
   const sweep = sweeps!.find(({ name }) => name === 'unused files')!;
   expect(await sweep.run()).toBe(0);
   await database.write({
@@ -221,7 +221,7 @@ test('a file stays known until the storage has removed it', async () => {
     text: `update stored_files files set state = 'unused', due_at = now() - interval '1 second' where state = 'pending'`,
     values: [],
   });
-  const sweep = assemblyOf(app)!.parts.sweeps!.find(({ name }) => name === 'unused files')!;
+  const sweep = findAssembly(app)!.parts.sweeps!.find(({ name }) => name === 'unused files')!;
   const failing = vi.spyOn(storage, 'remove').mockRejectedValueOnce(new Error('the network is down'));
   expect(await sweep.run()).toBe(0);
   failing.mockRestore();

@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import { afterAll, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { createApp, defineJob, defineResource, defineUser, f, privacy } from '../../src/index.ts';
-import { assemblyOf } from '../../src/runtime/create-app.ts';
+import { findAssembly } from '../../src/runtime/create-app.ts';
 import { startTestApp } from '../support/app.ts';
 
 const report = defineJob('report', {
@@ -29,7 +29,7 @@ const { app, env, person } = await startTestApp(
   { resources: [defineUser(), note], jobs: [report], extensions: [privacy()], settings },
   { roles: 'all', env: () => ({ METRICS_PORT: '0' }) },
 );
-const parts = assemblyOf(app)!;
+const parts = findAssembly(app)!;
 const sql = new Client({ connectionString: env.DATABASE_URL! });
 await sql.connect();
 afterAll(() => sql.end());
@@ -127,7 +127,7 @@ test('a run is one log line with its ids, attempt, outcome and duration, and the
 
 test('an app without jobs starts no worker for them, and its relay adds no sweep that runs often', async () => {
   const without = createApp({ resources: [defineUser()] }, env);
-  const { workers, sweeps = [] } = assemblyOf(without)!.parts;
+  const { workers, sweeps = [] } = findAssembly(without)!.parts;
   expect(workers).not.toHaveProperty('job-worker');
   const own = sweeps.filter(({ name }) => name.startsWith('job'));
   expect(own.map(({ name, everyMs }) => [name, everyMs])).toEqual([

@@ -12,7 +12,7 @@ import {
   f,
   webhooks,
 } from '../../src/index.ts';
-import { assemblyOf } from '../../src/runtime/create-app.ts';
+import { findAssembly } from '../../src/runtime/create-app.ts';
 import { startTestApp } from '../support/app.ts';
 
 const closed = defineMail('ticket-closed', {
@@ -108,7 +108,7 @@ test('app.mail takes a transaction as an argument, and otherwise belongs to that
   const hello = { to: 'ada@example.com', subject: 'Hello', text: 'Hello' };
   const after: (() => unknown)[] = [];
   const within = {
-    database: assemblyOf(app)!.platform.database,
+    database: findAssembly(app)!.platform.database,
     afterCommit: (work: () => unknown) => after.push(work),
   };
   await app.mail.send(hello, within);
@@ -178,10 +178,10 @@ test('the preview shows e-mails of the project with their example', async () => 
 });
 
 test('an event that is not declared is refused, and without webhooks() the error says what is missing', async () => {
-  const { publish } = assemblyOf(app)!.host.senders.webhooks;
+  const { publish } = findAssembly(app)!.host.senders.webhooks;
   await expect(publish('ticket.lost', {})).rejects.toThrow('unknown event');
   const without = createApp({ resources: [defineUser()] }, env);
-  await expect(assemblyOf(without)!.host.senders.webhooks.publish('a.b', {})).rejects.toThrow(
+  await expect(findAssembly(without)!.host.senders.webhooks.publish('a.b', {})).rejects.toThrow(
     'webhooks.publish needs the extension webhooks(); add it to the extensions of createApp',
   );
   await without.close();

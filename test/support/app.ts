@@ -3,7 +3,7 @@ import { afterAll, expect, onTestFinished, TestRunner } from 'vitest';
 import type { ProcessRole } from '../../src/declare/process-role.ts';
 import type { AnyResource } from '../../src/declare/resource.ts';
 import { createApp } from '../../src/index.ts';
-import { type App, type AppOptions, assemblyOf } from '../../src/runtime/create-app.ts';
+import { type App, type AppOptions, findAssembly } from '../../src/runtime/create-app.ts';
 import { planTestDatabase } from './database/test-database.ts';
 
 /** The response to an HTTP call of a test. */
@@ -108,7 +108,7 @@ export async function startTestApp<const R extends readonly AnyResource[]>(
     await app.close();
     await database.drop();
   });
-  if (isOwnAddress) await database.createWithTables(assemblyOf(app)!);
+  if (isOwnAddress) await database.createWithTables(findAssembly(app)!);
   else {
     // The app reaches the database through a proxy, or uses another one.
     await database.create();

@@ -5,7 +5,7 @@ import type { Route, RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
 import { isId } from '../../platform/helpers/ids.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { authenticatorOf } from '../../rules/credential.ts';
+import { getAuthenticator } from '../../rules/credential.ts';
 import { type DeviceRegistration, deviceRegistrationSchema, openedBodySchema, unregisterBodySchema } from './input.ts';
 import {
   findDeviceIdOfSession,
@@ -47,7 +47,7 @@ export function deviceRoutes(
   holdCredential: Accounts['holdCredential'],
 ): Route[] {
   const tags = ['devices'];
-  const boundSessionIdOf = (ctx: RouteContext) => (authenticatorOf(ctx.auth) === bySession ? ctx.auth?.id : undefined);
+  const boundSessionIdOf = (ctx: RouteContext) => (getAuthenticator(ctx.auth) === bySession ? ctx.auth?.id : undefined);
 
   return [
     {

@@ -8,7 +8,7 @@ import { emitLoginFailed } from '../sign-in/attempt.ts';
 import { registrationClosedError, type Users } from '../users/users.ts';
 import type { Identities } from './store.ts';
 
-interface Dependencies {
+interface IdentityLinkDependencies {
   host: Host;
   users: Users;
   identities: Identities;
@@ -47,7 +47,7 @@ export function createIdentityLinks({
   identities,
   accounts,
   methods,
-}: Dependencies): Pick<Accounts, 'findOrCreateByIdentity' | 'linkIdentity' | 'assertCanStillSignIn'> {
+}: IdentityLinkDependencies): Pick<Accounts, 'findOrCreateByIdentity' | 'linkIdentity' | 'assertCanStillSignIn'> {
   const linkIdentity: Accounts['linkIdentity'] = async (userId, identity, tx, request) => {
     if (identity.subject === '' || identity.subject.length > MAX_SUBJECT)
       throw new TypeError(`the subject of an identity must have 1 to ${MAX_SUBJECT} characters`);

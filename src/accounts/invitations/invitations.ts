@@ -7,7 +7,7 @@ import { generateToken, isWellFormedToken } from '../../platform/data/crypto/tok
 import type { Executor } from '../../platform/data/postgres/database.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
 import { isId } from '../../platform/helpers/ids.ts';
-import { localeOfUser, preferredLocaleOf } from '../../platform/helpers/locale.ts';
+import { findPreferredLocale, localeOfUser } from '../../platform/helpers/locale.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import type { MailComposer } from '../../platform/mail/worker.ts';
 import { createProofLink } from '../email-proofs/link.ts';
@@ -87,7 +87,7 @@ export async function sendInvitation<Content extends InvitationContent>(
     await assertMayHaveOneMore(tx.database);
     const created = await store.create(content, { invitedBy, days: settings.ttl / DAY_MS }, tx.database);
     if (created === undefined) throw alreadyInvitedError();
-    await host.mail.sendComposed(mail, { invitation: created.id, locale: preferredLocaleOf(ctx.req) }, tx);
+    await host.mail.sendComposed(mail, { invitation: created.id, locale: findPreferredLocale(ctx.req) }, tx);
     tx.afterCommit(() => emitInvitationEvent(invitations, 'sent', created, ctx));
     return created;
   });
@@ -121,7 +121,7 @@ export async function resendInvitation<Content extends InvitationContent>(
     await options.lock?.(tx.database);
     const renewed = await store.renew({ id, scope, invitedBy: options.invitedBy }, settings.ttl / DAY_MS, tx.database);
     if (renewed === undefined) throw new ApiError('NOT_FOUND');
-    await host.mail.sendComposed(mail, { invitation: id, locale: preferredLocaleOf(ctx.req) }, tx);
+    await host.mail.sendComposed(mail, { invitation: id, locale: findPreferredLocale(ctx.req) }, tx);
     return renewed;
   });
 }

@@ -7,7 +7,7 @@ import { type Lockout, signInLockoutName } from './lockout.ts';
 const MAX_ADDRESS = 320;
 const ADDRESS = /^[^\s@]+@[^\s@]+$/;
 
-interface SectionDependencies {
+interface LockoutSectionDependencies {
   host: Host;
   users: Users;
   lockout: Lockout;
@@ -25,7 +25,7 @@ function readAddress(text: string): string {
  * Creates the section that looks up failed sign-ins by e-mail address. They cannot be listed: addresses are counted as hashes, so that an
  * attacker who reads Redis learns no address. Addresses without an account are counted, too.
  */
-export function createLockoutSection({ host, users, lockout }: SectionDependencies): AccountSection {
+export function createLockoutSection({ host, users, lockout }: LockoutSectionDependencies): AccountSection {
   const { maxAttempts, windowMinutes, lockMinutes } = host.settings.auth.lockout;
   const intro = `After ${maxAttempts} failed sign-ins within ${windowMinutes} minutes, an e-mail address is locked for ${lockMinutes} minutes.`;
   return {

@@ -5,7 +5,7 @@ import type { Host, StoredRecord } from '../../declare/host.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import { identityOfOperation } from '../../records/access/operation-context.ts';
 import type { ChangeGuard, GuardedChange } from '../../records/writes/guard.ts';
-import { authOf } from '../../rules/credential.ts';
+import { getAuth } from '../../rules/credential.ts';
 import { type AfterEmailChange, isActiveAdministrator, raisesPower } from './power.ts';
 import type { IsPrivileged } from './privilege.ts';
 import type { SecondFactors } from './second-factors.ts';
@@ -13,7 +13,7 @@ import type { SecondFactors } from './second-factors.ts';
 /** The fields of a user that decide what the account can do, and who can sign in to it. */
 const POWER_FIELDS = ['roles', 'status', 'email', 'emailVerifiedAt'];
 
-interface Dependencies {
+interface PowerGuardDependencies {
   host: Pick<Host, 'settings' | 'events'>;
   power: Pick<AccountPower, 'lock' | 'assertNotLastAdministrator'>;
   factors: Pick<SecondFactors, 'assertConfirmed'>;
@@ -40,7 +40,7 @@ function describeChange(before: StoredRecord, after: GuardedChange['after']) {
  * caller with a second factor has confirmed it on the session recently, if the change raises the power of an account or concerns a privileged
  * account of another user.
  */
-export function createPowerGuard(dependencies: Dependencies): ChangeGuard {
+export function createPowerGuard(dependencies: PowerGuardDependencies): ChangeGuard {
   const { host, power, factors, isPrivileged, afterEmailChange } = dependencies;
   return {
     errors: ['CONFLICT', 'FORBIDDEN', 'RECENT_SIGN_IN_REQUIRED'],
@@ -60,7 +60,7 @@ export function createPowerGuard(dependencies: Dependencies): ChangeGuard {
           (before !== undefined && before.id !== user.id && (await isPrivilegedNow(before))) ||
           (after !== undefined && (await raisesPower(isPrivilegedNow, before, after as Viewer)));
         if (isSensitive)
-          await factors.assertConfirmed({ user, auth: authOf(req) }, host.settings.auth.recentSignIn / 60_000);
+          await factors.assertConfirmed({ user, auth: getAuth(req) }, host.settings.auth.recentSignIn / 60_000);
       }
       if (tx === undefined || before === undefined) return;
       const by = user?.id ?? null;
@@ -68,7 +68,7 @@ export function createPowerGuard(dependencies: Dependencies): ChangeGuard {
       const payload = { userId: before.id, by, ip, ...describeChange(before, after) };
       tx.afterCommit(() => host.events.emit('security.account_changed', payload));
       if (after === undefined || after.email === before.email) return;
-      const exceptSession = isOwnRequest && user.id === before.id ? authOf(req)?.id : undefined;
+      const exceptSession = isOwnRequest && user.id === before.id ? getAuth(req)?.id : undefined;
       await afterEmailChange({ before, after: after as StoredRecord }, { by, ip, exceptSession }, tx);
     },
   };

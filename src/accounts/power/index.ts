@@ -9,7 +9,7 @@ import { createPrivilegeCheck, toCompiledPolicy } from './privilege.ts';
 import { createSecondFactors } from './second-factors.ts';
 
 /** What extensions contribute to the rules for changes of the power of accounts. */
-export type PowerParts = Pick<
+export type PowerExtensionParts = Pick<
   FeatureParts,
   'confirmStep' | 'secondFactors' | 'administratorPolicies' | 'emailChangeStep'
 >;
@@ -22,14 +22,14 @@ export interface PowerRules extends Pick<Accounts, 'confirmNewCredential'> {
   /** Runs the check of codes, if the app has one. */
   confirmCode: ConfirmStep;
   /** Sets the parts of extensions, once all features are set up. */
-  use(parts: PowerParts): void;
+  use(parts: PowerExtensionParts): void;
 }
 
 /** Creates the rules for changes of the power of accounts. */
 export function createPowerRules(
   given: Omit<AccountPowerDependencies, 'factors' | 'isPrivileged' | 'confirmStep' | 'emailChangeStep'>,
 ): PowerRules {
-  let parts: PowerParts = {};
+  let parts: PowerExtensionParts = {};
   let policies: readonly CompiledPolicy[] = [];
   const factors = createSecondFactors(() => ({ secondFactors: [], confirmStep: undefined, ...parts }));
   const isPrivileged = createPrivilegeCheck(given.users, () => policies);

@@ -2,7 +2,7 @@ import type { SecondFactor } from '../../declare/account-power.ts';
 import type { Accounts, ConfirmStep } from '../../declare/accounts.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
-import { authenticatorOf } from '../../rules/credential.ts';
+import { getAuthenticator } from '../../rules/credential.ts';
 
 /** How long (minutes) a second factor that was confirmed on a session lets it create credentials that outlive the session. */
 const NEW_CREDENTIAL_MINUTES = 10;
@@ -60,7 +60,7 @@ export function createSecondFactors(
     minutes: number,
   ): Promise<boolean> {
     const after = { since: at, beginOnly: !hasCodes };
-    if ((await authenticatorOf(auth)?.isSignInRecent?.(auth!.id, minutes, after)) === true) return true;
+    if ((await getAuthenticator(auth)?.isSignInRecent?.(auth!.id, minutes, after)) === true) return true;
     return (await isConfirmed?.(user!.id, auth!.id, minutes)) === true;
   }
 

@@ -4,7 +4,7 @@ import type { Host } from '../../declare/host.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import { emailInput } from '../../platform/helpers/email-address.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
-import { localeOfUser, preferredLocaleOf } from '../../platform/helpers/locale.ts';
+import { findPreferredLocale, localeOfUser } from '../../platform/helpers/locale.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import type { MailComposer } from '../../platform/mail/worker.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -39,7 +39,7 @@ const MESSAGE = 'If there is an account with this e-mail address, a link to choo
  * nor its time reveals whether the address has an account.
  */
 export async function queueResetMail({ host }: { host: Host }, ctx: RouteContext<z.output<typeof forgotInput>>) {
-  const locale = preferredLocaleOf(ctx.req);
+  const locale = findPreferredLocale(ctx.req);
   await host.mail.sendComposed(RESET_MAIL, { email: ctx.input.email, ip: addressOf(ctx.req), locale });
   return { message: MESSAGE };
 }
@@ -84,7 +84,7 @@ export async function assertResetMailIsSent(host: Pick<Platform, 'limits' | 'log
 }
 
 /** Returns the variables of the e-mail that follows when the change of an address was undone. */
-function noticeOf({ undone, ip }: Record<string, unknown>, { env }: Pick<Platform, 'env'>) {
+function createNoticeData({ undone, ip }: Record<string, unknown>, { env }: Pick<Platform, 'env'>) {
   return { appHost: appHostOf(env), at: String(undone), ip: String(ip ?? '') };
 }
 
@@ -104,7 +104,7 @@ export function createResetMailComposer({ host, users, resets }: ResetMailDepend
     const locale = localeOfUser(user, data.locale);
     const content = await (data.undone === undefined
       ? host.mailTexts.render('password-reset', about, locale)
-      : host.mailTexts.render('email-change-undone', { ...about, ...noticeOf(data, host) }, locale));
+      : host.mailTexts.render('email-change-undone', { ...about, ...createNoticeData(data, host) }, locale));
     // Send to the stored address of the user, not to the address in the request.
     return { ...content, to: String(user.email) };
   };

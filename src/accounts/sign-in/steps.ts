@@ -16,7 +16,7 @@ const SEPARATOR = '~';
 const STATE = /^(\d+)(m?)$/;
 
 /** The proof of a login, and what the login has passed so far. */
-interface ProofParts {
+interface LoginProof {
   /** The proof of the credential. */
   credential: string;
   passedSteps: number;
@@ -25,13 +25,13 @@ interface ProofParts {
 }
 
 /** Splits the proof of a login that waited for a step. */
-export function splitProof(proof: string): ProofParts {
+export function splitProof(proof: string): LoginProof {
   const [credential = '', state = ''] = proof.split(SEPARATOR);
   const [, passedSteps = '0', multiFactor = ''] = STATE.exec(state) ?? [];
   return { credential, passedSteps: Number(passedSteps), multiFactor: multiFactor !== '' };
 }
 
-function oneOf(outputs: readonly z.ZodType[]): z.ZodType | undefined {
+function combineOutputs(outputs: readonly z.ZodType[]): z.ZodType | undefined {
   return outputs.length > 1 ? z.xor(outputs) : outputs[0];
 }
 
@@ -41,8 +41,8 @@ function oneOf(outputs: readonly z.ZodType[]): z.ZodType | undefined {
  */
 export function combineSignInSteps(steps: readonly SignInStep[]): SignInSteps {
   return {
-    output: oneOf(steps.map(({ output }) => output)),
-    registrationOutput: oneOf(steps.flatMap(({ registrationOutput }) => registrationOutput ?? [])),
+    output: combineOutputs(steps.map(({ output }) => output)),
+    registrationOutput: combineOutputs(steps.flatMap(({ registrationOutput }) => registrationOutput ?? [])),
     async askNext(login, proof) {
       for (const [index, step] of steps.entries()) {
         if (index < login.passedSteps || (login.isRegistration && step.registrationOutput === undefined)) continue;

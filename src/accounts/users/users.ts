@@ -5,7 +5,7 @@ import type { Viewer } from '../../declare/policy.ts';
 import type { Transaction } from '../../declare/service.ts';
 import type { Executor } from '../../platform/data/postgres/database.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
-import { preferredLocaleOf } from '../../platform/helpers/locale.ts';
+import { findPreferredLocale } from '../../platform/helpers/locale.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import { createRequestContext, createSystemContext } from '../../records/access/operation-context.ts';
 import type { RecordsContext } from '../../records/operations/context.ts';
@@ -58,7 +58,7 @@ function withPreferredLocale({ field }: CompiledResource, body: unknown, req: Re
   const locale = field.get('locale');
   if (locale === undefined || typeof body !== 'object' || body === null || 'locale' in body) return body;
   const { hidden, readOnly } = locale.spec;
-  const preferred = hidden || readOnly || locale.writableBy ? undefined : preferredLocaleOf(req);
+  const preferred = hidden || readOnly || locale.writableBy ? undefined : findPreferredLocale(req);
   const accepted = [preferred, preferred?.split('-')[0]].find(
     (one) => one !== undefined && locale.schema.safeParse(one).success,
   );

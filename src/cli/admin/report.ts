@@ -1,10 +1,10 @@
 import type { ImportProgress } from '../../accounts/import/import.ts';
 import { alignColumns, formatCount, pluralize, stripControlCharacters } from '../terminal/terminal.ts';
 
-type Shown = Record<string, unknown>;
+type DisplayedRow = Record<string, unknown>;
 
 /** Formats the output of `list`. */
-export function userLines(users: readonly Shown[]): string[] {
+export function userLines(users: readonly DisplayedRow[]): string[] {
   if (users.length === 0) return ['No users found.'];
   const rows = users.map(({ id, email, name, roles, status }) =>
     [id, email, name, roles, status].map(stripControlCharacters),
@@ -15,7 +15,7 @@ export function userLines(users: readonly Shown[]): string[] {
 /** Formats the output of `sessions`. */
 export function sessionLines(sessions: readonly object[]): string[] {
   if (sessions.length === 0) return ['No active sessions.'];
-  const rows = (sessions as Shown[]).map((one) =>
+  const rows = (sessions as DisplayedRow[]).map((one) =>
     [one.id, one.createdAt, one.lastUsedAt, one.method, one.ip, one.userAgent].map(stripControlCharacters),
   );
   return alignColumns([['id', 'created', 'last used', 'method', 'address', 'user agent'], ...rows]);

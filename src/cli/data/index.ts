@@ -12,7 +12,7 @@ const FORMATS: readonly [suffix: RegExp, format: Format][] = [
 ];
 
 /** The format of a file, by its name. @throws Error if the name does not tell */
-function formatOf(file: string, given: Format | undefined): Format {
+function chooseFormat(file: string, given: Format | undefined): Format {
   const found = given ?? FORMATS.find(([suffix]) => suffix.test(file))?.[1];
   if (found === undefined) throw new Error(`${file}: name its format with --format csv or --format ndjson.`);
   return found;
@@ -80,7 +80,7 @@ export function addDataCommands(program: Command, openApp: AppOpener): void {
     .option('--keep-times', 'Create records with createdAt and updatedAt of the file')
     .option('--skip <rows>', 'Leave out this many rows at the beginning', parseSkip, 0)
     .action(async (resource: string, file: string, options: Partial<ImportOptions>, command: Command) => {
-      const format = formatOf(file, options.format);
+      const format = chooseFormat(file, options.format);
       const given = { map: new Map<string, string>(), skip: 0, ...options, format };
       const { importRows } = await import('./import.ts');
       const isComplete = await run(command, (app, signal) => importRows(app, resource, file, given, signal));
@@ -98,7 +98,7 @@ export function addDataCommands(program: Command, openApp: AppOpener): void {
     .option('--user <id>', 'Export the records and fields that this user may see (default: all)')
     .option('--for-spreadsheet', 'Mark CSV as UTF-8 for Excel, and keep texts from being calculated as formulas')
     .action(async (resource: string, options: Partial<ExportOptions>, command: Command) => {
-      const format = options.out === undefined ? (options.format ?? 'csv') : formatOf(options.out, options.format);
+      const format = options.out === undefined ? (options.format ?? 'csv') : chooseFormat(options.out, options.format);
       const { exportRecords } = await import('./export.ts');
       await run(command, (app, signal) => exportRecords(app, resource, { where: {}, ...options, format }, signal));
     });

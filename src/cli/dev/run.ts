@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { emptyDataFolder } from '../../dev-servers/data-folder.ts';
 import { onStopRequest } from '../../dev-servers/on-stop-request.ts';
-import { commandLineOf, isRunning, stopOrphanedServer } from '../../dev-servers/orphaned-server.ts';
+import { isRunning, readCommandLine, stopOrphanedServer } from '../../dev-servers/orphaned-server.ts';
 import { runGuarded } from '../../dev-servers/run-guarded.ts';
 import { type Services, startServices } from '../../dev-servers/start.ts';
 import { DEVELOPMENT_ENVIRONMENT, type Project } from '../project/project.ts';
@@ -69,7 +69,7 @@ function acquireLock(file: string, instance: Instance): Instance | undefined {
     }
     const holder = readInstance(file);
     // The id may belong to another program by now.
-    if (holder && isRunning(holder.pid) && /belfry.*\bdev\b/s.test(commandLineOf(holder.pid))) return holder;
+    if (holder && isRunning(holder.pid) && /belfry.*\bdev\b/s.test(readCommandLine(holder.pid))) return holder;
     rmSync(file, { force: true });
   }
 }

@@ -53,7 +53,7 @@ export function removeFrameworkParts(last: Snapshot, framework: Snapshot): Snaps
 }
 
 /** Returns the function that a statement creates; undefined if it creates something else. */
-function functionOf(statement: string): string | undefined {
+function findFunctionName(statement: string): string | undefined {
   return /^create or replace function (\w+)\(/i.exec(statement)?.[1];
 }
 
@@ -64,13 +64,15 @@ function functionOf(statement: string): string | undefined {
  */
 function selectOwnStatements(declared: readonly string[], previous: readonly string[], framework: readonly string[]) {
   const created = new Set(framework);
-  const ofFramework = new Set(framework.flatMap((one) => functionOf(one) ?? []));
-  const replacements = previous.filter((one) => ofFramework.has(functionOf(one) ?? ''));
-  const replaced = new Set(replacements.map(functionOf));
-  const declaredFunctions = new Set(declared.map(functionOf));
+  const ofFramework = new Set(framework.flatMap((one) => findFunctionName(one) ?? []));
+  const replacements = previous.filter((one) => ofFramework.has(findFunctionName(one) ?? ''));
+  const replaced = new Set(replacements.map(findFunctionName));
+  const declaredFunctions = new Set(declared.map(findFunctionName));
   return [
-    ...declared.filter((one) => !created.has(one) || (functionOf(one) !== undefined && replaced.has(functionOf(one)))),
-    ...replacements.filter((one) => !declaredFunctions.has(functionOf(one))),
+    ...declared.filter(
+      (one) => !created.has(one) || (findFunctionName(one) !== undefined && replaced.has(findFunctionName(one))),
+    ),
+    ...replacements.filter((one) => !declaredFunctions.has(findFunctionName(one))),
   ];
 }
 

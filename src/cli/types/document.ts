@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
-import { assemblyOf } from '../../runtime/create-app.ts';
+import { findAssembly } from '../../runtime/create-app.ts';
 import type { ResourceFacts } from '../../runtime/openapi/resource-facts.ts';
 import { type AppOpener, DATABASE_ONLY } from '../project/project.ts';
 
@@ -116,7 +116,7 @@ export async function createAppDocument(openApp: AppOpener, appFile: string | un
     environment: { ...DATABASE_ONLY, ...(process.env.DATABASE_URL ? {} : { DATABASE_URL: 'postgres://none' }) },
   });
   try {
-    const assembly = assemblyOf(app);
+    const assembly = findAssembly(app);
     if (assembly === undefined)
       throw new Error(
         'The app uses another copy of Belfry than this command. Run npx belfry types in the folder of the app.',

@@ -43,7 +43,7 @@ const OPEN_TIMEOUT_MS = 20_000;
 /** Until `ready` says how often the server sends heartbeats: two periods of 15 s, and time for their way. */
 const FIRST_SILENCE_LIMIT_MS = 31_000;
 
-function pathOf({ subscriptions, lastEventId }: ConnectionRequest): string {
+function createConnectionPath({ subscriptions, lastEventId }: ConnectionRequest): string {
   const pairs = subscriptions.map((text) => `subscribe=${encodeURIComponent(text)}`);
   if (lastEventId !== undefined) pairs.push(`lastEventId=${encodeURIComponent(lastEventId)}`);
   return `/realtime?${pairs.join('&')}`;
@@ -66,7 +66,7 @@ export function openConnection(requester: Requester, request: ConnectionRequest,
   async function read(): Promise<void> {
     const response = await requester.open({
       method: 'GET',
-      path: pathOf(request),
+      path: createConnectionPath(request),
       headers: { Accept: 'text/event-stream' },
       signal: abort.signal,
       timeoutMs: OPEN_TIMEOUT_MS,

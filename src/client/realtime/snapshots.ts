@@ -6,14 +6,14 @@ import { createListeners } from './listeners.ts';
 import type { ListRecord } from './sort-order.ts';
 
 /** What a snapshot shows. */
-interface Shown {
+interface ListView {
   state: ListState;
   limit: number;
   status: LiveListSnapshot<unknown>['status'];
   error: ApiError | undefined;
 }
 
-function metaOf({ state, limit }: Shown): LiveListMeta {
+function metaOf({ state, limit }: ListView): LiveListMeta {
   const { records, isComplete, total, isTotalCapped, isTotalEstimate, isStale } = state;
   const hasMore = records.length > limit || (!isComplete && records.length > 0);
   return { total, totalCapped: isTotalCapped, totalEstimated: isTotalEstimate || isStale, hasMore };
@@ -32,7 +32,7 @@ export function createSnapshots<Data>({ fields, include = [] }: RecordSelection)
   const projected = new WeakMap<ListRecord, Data>();
   const shownFields = fields && new Set(['id', ...fields, ...include.map((one) => one.split('.', 1)[0]!)]);
   let snapshot: LiveListSnapshot<Data> = LOADING_SNAPSHOT;
-  let latest: Shown | undefined;
+  let latest: ListView | undefined;
   let isNotifying = false;
 
   function project(record: ListRecord): Data {
@@ -69,7 +69,7 @@ export function createSnapshots<Data>({ fields, include = [] }: RecordSelection)
 
   return {
     current,
-    update(shown: Shown): void {
+    update(shown: ListView): void {
       const before = snapshot;
       latest = shown;
       notifySoon(before);

@@ -1,5 +1,5 @@
 import { ApiError } from '../request/errors.ts';
-import { type IfMatch, tagOf } from './versions.ts';
+import { type IfMatch, toEntityTag } from './versions.ts';
 
 /** One change of a batch. */
 export type BatchOperation =
@@ -37,7 +37,7 @@ export interface RawResult {
 export function encodeOperations(operations: readonly BatchOperation[]): object[] {
   return operations.map((operation) =>
     'ifMatch' in operation && operation.ifMatch !== undefined
-      ? { ...operation, ifMatch: tagOf(operation.ifMatch) }
+      ? { ...operation, ifMatch: toEntityTag(operation.ifMatch) }
       : operation,
   );
 }

@@ -19,7 +19,7 @@ interface BrowserRequest {
 const BODILESS_STATUSES = new Set([204, 205, 304]);
 
 /** Returns an address as `responseURL` contains it. */
-function addressOf(target: string): string {
+function resolveAddress(target: string): string {
   const { location } = globalThis as { location?: { href: string } };
   const address = new URL(target, location?.href);
   address.hash = '';
@@ -53,7 +53,7 @@ export function createProgressFetch(onSent: (bytes: number) => void): typeof fet
       request.onload = () => {
         const { status, responseText, responseURL } = request;
         // The client does not accept redirects, but an XMLHttpRequest follows them.
-        if (responseURL !== addressOf(String(target))) {
+        if (responseURL !== resolveAddress(String(target))) {
           const response = new Response(null, { status, headers: parseHeaders(request.getAllResponseHeaders()) });
           const name = `${init.method ?? 'GET'} ${String(target)}`;
           reject(createInvalidResponseError(response, name, `a redirect to ${responseURL}`));

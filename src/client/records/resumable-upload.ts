@@ -33,7 +33,7 @@ function parseLocation(location: string | null): { id: string; token: string | u
 }
 
 /** The number of bytes that the server has. */
-function offsetOf(headers: Headers): number {
+function parseOffset(headers: Headers): number {
   const offset = Number(headers.get('upload-offset') ?? Number.NaN);
   if (Number.isSafeInteger(offset)) return offset;
   throw new ApiError({ status: 200, code: 'INVALID_RESPONSE', message: 'The response has no Upload-Offset' });
@@ -53,9 +53,9 @@ async function sendContent({ send, content, report }: Upload, deadline: Deadline
     const start = offset;
     try {
       // After a failure, only the server knows how much has arrived.
-      if (failures > 0) offset = offsetOf(await send({ method: 'GET' }));
+      if (failures > 0) offset = parseOffset(await send({ method: 'GET' }));
       if (offset < content.size)
-        offset = offsetOf(
+        offset = parseOffset(
           await send({
             method: 'PATCH',
             headers: { 'Upload-Offset': String(offset), 'Content-Type': 'application/offset+octet-stream' },

@@ -24,7 +24,7 @@ function tagOfTime(time: string): string {
  * @param expected a record, its `updatedAt`, or the tag of a response
  * @throws TypeError for a record whose version is unknown
  */
-export function tagOf(expected: IfMatch): string {
+export function toEntityTag(expected: IfMatch): string {
   if (typeof expected === 'string') return /^(\*$|"|W\/)/.test(expected) ? expected : tagOfTime(expected);
   const { updatedAt } = expected as { updatedAt?: unknown };
   if (typeof updatedAt === 'string') return tagOfTime(updatedAt);

@@ -103,14 +103,14 @@ export function createScopes(
   { routeScopes, defaultScopes }: Pick<ApiKeySettings, 'routeScopes' | 'defaultScopes'>,
   errors = new ConfigErrors(),
 ): Scopes {
-  const scopeOf = createRouteScopeLookup(routes, routeScopes, errors.at('apiKeys.routeScopes'));
-  const all = listScopes(routes, scopeOf);
+  const findRouteScope = createRouteScopeLookup(routes, routeScopes, errors.at('apiKeys.routeScopes'));
+  const all = listScopes(routes, findRouteScope);
   for (const scope of defaultScopes) {
     if (all.has(scope)) continue;
     errors.at('apiKeys.defaultScopes').report(`unknown scope "${scope}"; valid scopes: ${[...all.keys()].join(', ')}`);
   }
   return {
     all,
-    scopesFor: (route) => acceptedScopes(route, scopeOf(route)),
+    scopesFor: (route) => acceptedScopes(route, findRouteScope(route)),
   };
 }

@@ -7,7 +7,7 @@ import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
 import { isId, newId } from '../../platform/helpers/ids.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
-import { organisationFieldOf } from '../../records/access/reachable-organisations.ts';
+import { findOrganisationField } from '../../records/access/reachable-organisations.ts';
 import type { NewKeyInput } from './input.ts';
 import { generateKey, prefixOf } from './key-format.ts';
 import { type ApiKeyRecord, type ApiKeyRow, toKeyRecord } from './record.ts';
@@ -71,7 +71,7 @@ export function createKeyStore(
   { maxKeysPerUser: maxKeys, revokeOnPasswordReset }: Pick<ApiKeySettings, 'maxKeysPerUser' | 'revokeOnPasswordReset'>,
 ): KeyStore {
   // Without organisations, the header means nothing.
-  const hasOrganisations = resources.some((gateway) => organisationFieldOf(gateway) !== undefined);
+  const hasOrganisations = resources.some((gateway) => findOrganisationField(gateway) !== undefined);
   const organisations = hasOrganisations ? resources.find(({ name }) => name === 'organisation') : undefined;
   const lockOwner = lockOwnerSql(quoteIdentifier(users.table));
 

@@ -3,7 +3,7 @@ import { createProofLink } from '../../accounts/email-proofs/link.ts';
 import { isAccountActive } from '../../declare/actor.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import { emailInput } from '../../platform/helpers/email-address.ts';
-import { canonicalLocale, localeOfUser, preferredLocaleOf } from '../../platform/helpers/locale.ts';
+import { canonicalLocale, findPreferredLocale, localeOfUser } from '../../platform/helpers/locale.ts';
 import type { MailComposer } from '../../platform/mail/worker.ts';
 import type { Limiter } from '../../platform/work/limits/limiter.ts';
 import type { EmailSignInContext } from './settings.ts';
@@ -37,7 +37,7 @@ export async function requestSignIn(
 ): Promise<z.input<typeof requestOutput>> {
   const { email } = ctx.input;
   const { id, clientSecret } = await proofs.request({ email }, { boundToClient: true });
-  await host.mail.sendComposed(SIGN_IN_MAIL, { proof: id, email, locale: preferredLocaleOf(ctx.req) });
+  await host.mail.sendComposed(SIGN_IN_MAIL, { proof: id, email, locale: findPreferredLocale(ctx.req) });
   return { message: MESSAGE, signInToken: clientSecret };
 }
 

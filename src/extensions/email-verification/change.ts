@@ -7,7 +7,7 @@ import type { StoredRecord } from '../../declare/host.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import type { Transaction } from '../../declare/service.ts';
 import { ApiError, validationError } from '../../platform/helpers/errors.ts';
-import { preferredLocaleOf } from '../../platform/helpers/locale.ts';
+import { findPreferredLocale } from '../../platform/helpers/locale.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import type { EmailVerificationContext } from './context.ts';
 import { CHANGE_MAIL, CHANGED_MAIL } from './mails.ts';
@@ -32,7 +32,7 @@ export async function requestChange(
     // A reset of the password ends requested changes: one that is requested at the same time must not escape it.
     await accounts.holdCredential(ctx, tx.database);
     const { id } = await proofs.change.request({ email, userId }, { boundToClient: false }, tx.database);
-    const data = { user: userId, proof: id, locale: preferredLocaleOf(ctx.req) };
+    const data = { user: userId, proof: id, locale: findPreferredLocale(ctx.req) };
     await host.mail.sendComposed(CHANGE_MAIL, data, tx);
   });
   return { message: 'If this address can be used, an e-mail with a link and a code is on its way to it' };
@@ -150,7 +150,7 @@ export async function undoChange(
     await accounts.revoke({ cause: 'email_change_undone', userIds: [userId], since, ip }, tx);
     await proofs.undo.removeNewer(userId, createdAt, tx.database);
     const undone = new Date().toISOString();
-    await host.mail.sendComposed(RESET_MAIL, { email, ip, undone, locale: preferredLocaleOf(ctx.req) }, tx);
+    await host.mail.sendComposed(RESET_MAIL, { email, ip, undone, locale: findPreferredLocale(ctx.req) }, tx);
     tx.afterCommit(() => host.events.emit('auth.email_changed', { user, ip, undone: true }));
   });
 }

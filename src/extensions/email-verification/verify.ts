@@ -5,7 +5,7 @@ import { isEmailVerified } from '../../declare/actor.ts';
 import type { StoredRecord } from '../../declare/host.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
-import { preferredLocaleOf } from '../../platform/helpers/locale.ts';
+import { findPreferredLocale } from '../../platform/helpers/locale.ts';
 import type { EmailVerificationContext } from './context.ts';
 import { VERIFY_MAIL } from './mails.ts';
 import type { confirmInput, verificationRequiredShape, verifiedShape, verifyInput } from './shapes.ts';
@@ -23,7 +23,7 @@ function tooManyMailsError(): ApiError {
 /** `POST /auth/email/verification`: sends the e-mail with the link and the code again. */
 export async function requestVerification({ host }: EmailVerificationContext, ctx: RouteContext) {
   if (isEmailVerified(ctx.user!)) throw new ApiError('CONFLICT', 'Your e-mail address is already verified');
-  await host.mail.sendComposed(VERIFY_MAIL, { user: ctx.user!.id, locale: preferredLocaleOf(ctx.req) });
+  await host.mail.sendComposed(VERIFY_MAIL, { user: ctx.user!.id, locale: findPreferredLocale(ctx.req) });
   return { message: 'An e-mail with a link and a code is on its way' };
 }
 
@@ -40,7 +40,7 @@ export async function askForVerification(
   if (!(await mayMail(`verify:${user.id}`))) throw tooManyMailsError();
   const proof = { email: String(user.email), userId: user.id, data: { passwordProof } };
   const { id, clientSecret } = await proofs.verify.request(proof, { boundToClient: true });
-  await host.mail.sendComposed(VERIFY_MAIL, { user: user.id, proof: id, locale: preferredLocaleOf(req) });
+  await host.mail.sendComposed(VERIFY_MAIL, { user: user.id, proof: id, locale: findPreferredLocale(req) });
   return { emailVerificationRequired: true, verificationToken: clientSecret };
 }
 

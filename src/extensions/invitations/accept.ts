@@ -36,7 +36,7 @@ export const previewShape = z
 type Mode = z.output<typeof previewShape>['mode'];
 
 /** How the caller accepts. An account whose address was never verified may belong to another person, unless the caller is signed in to it. */
-function modeOf(existing: StoredRecord | undefined, caller: Viewer | undefined): Mode {
+function chooseMode(existing: StoredRecord | undefined, caller: Viewer | undefined): Mode {
   if (existing === undefined) return 'register';
   return isEmailVerified(existing) || caller?.id === existing.id ? 'sign-in' : 'claim';
 }
@@ -47,7 +47,7 @@ export async function previewInvitation(
   ctx: RouteContext<z.output<typeof previewInput>>,
 ): Promise<z.input<typeof previewShape>> {
   const { email, expiresAt } = await findInvitationByToken(context.invitations, ctx.input.token);
-  const mode = modeOf(await context.accounts.findUserByEmail(email), ctx.user);
+  const mode = chooseMode(await context.accounts.findUserByEmail(email), ctx.user);
   return { email, hasAccount: mode === 'sign-in', mode, expiresAt };
 }
 

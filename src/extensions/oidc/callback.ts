@@ -1,7 +1,7 @@
 import type { RouteContext } from '../../declare/route.ts';
 import { hashToken } from '../../platform/data/crypto/token.ts';
 import { deriveFlowSecrets, readBrowserSecret, redirectBrowser } from './browser.ts';
-import { clientOf, type OidcContext, reportRefusal } from './context.ts';
+import { findProviderClient, type OidcContext, reportRefusal } from './context.ts';
 import { issueCode, serializeProven } from './exchange.ts';
 import { AccountRefusedError, toIdentity } from './provider/claims.ts';
 import type { ProviderClient } from './provider/client.ts';
@@ -78,7 +78,7 @@ function withQuery(page: string, parameters: Record<string, string>): URL {
  * the front end does that with the code, and proves that it started the sign-in.
  */
 export async function finishAtProvider(context: OidcContext, ctx: RouteContext): Promise<void> {
-  const client = clientOf(context, ctx);
+  const client = findProviderClient(context, ctx);
   const { provider, settings } = client;
   const parameters = readParameters(ctx);
   const claimed = await claimFlow(context, ctx, client, parameters);

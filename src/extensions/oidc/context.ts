@@ -21,14 +21,14 @@ export interface OidcContext {
 }
 
 /** Returns the client of the provider in the path. @throws ApiError NOT_FOUND */
-export function clientOf({ clients }: OidcContext, { params }: Pick<RouteContext, 'params'>): ProviderClient {
+export function findProviderClient({ clients }: OidcContext, { params }: Pick<RouteContext, 'params'>): ProviderClient {
   const client = clients.get(params.provider!);
   if (client === undefined) throw new ApiError('NOT_FOUND', 'There is no such sign-in provider');
   return client;
 }
 
 /** Returns the page to which the user returns. Compared exactly: with a prefix or pattern, attackers could receive codes. */
-export function redirectUrlOf({ redirectUrls }: OidcContext, given: string | undefined): string {
+export function resolveRedirectUrl({ redirectUrls }: OidcContext, given: string | undefined): string {
   if (given === undefined) return redirectUrls[0]!;
   if (!redirectUrls.includes(given))
     throw validationError({

@@ -5,7 +5,7 @@ import type { RouteContext } from '../../declare/route.ts';
 import { generateSecret, hashToken } from '../../platform/data/crypto/token.ts';
 import { ApiError, type ErrorDetails } from '../../platform/helpers/errors.ts';
 import { computeChallenge } from './browser.ts';
-import { clientOf, type OidcContext } from './context.ts';
+import { findProviderClient, type OidcContext } from './context.ts';
 import { type ProvenIdentity, readName } from './provider/claims.ts';
 import type { ProviderTokens } from './provider/client.ts';
 import type { OidcClaims } from './provider/settings.ts';
@@ -124,7 +124,7 @@ export async function completeLink(
   context: OidcContext,
   ctx: RouteContext<z.output<typeof exchangeInput>>,
 ): Promise<void> {
-  const { provider } = clientOf(context, ctx);
+  const { provider } = findProviderClient(context, ctx);
   const userId = ctx.user!.id;
   const codeHash = hashToken(ctx.input.code);
   const values = [codeHash, computeChallenge(ctx.input.codeVerifier), userId, provider];

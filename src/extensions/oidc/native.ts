@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { RouteContext } from '../../declare/route.ts';
 import { generateSecret, hashToken } from '../../platform/data/crypto/token.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
-import { clientOf, type OidcContext, reportRefusal } from './context.ts';
+import { findProviderClient, type OidcContext, reportRefusal } from './context.ts';
 import { type Proven, signInWithIdentity } from './exchange.ts';
 import { AccountRefusedError, toIdentity } from './provider/claims.ts';
 import type { ProviderClient } from './provider/client.ts';
@@ -12,15 +12,15 @@ import { CLAIM_NONCE, INSERT_NONCE } from './sql.ts';
 /** ms within which an app must send the ID token. */
 const NONCE_LIFETIME_MS = 600_000;
 
-function nativeClientOf(context: OidcContext, ctx: RouteContext): ProviderClient {
-  const client = clientOf(context, ctx);
+function findNativeClient(context: OidcContext, ctx: RouteContext): ProviderClient {
+  const client = findProviderClient(context, ctx);
   if (!client.hasIdTokens) throw new ApiError('NOT_FOUND', 'This provider issues no ID tokens; use the web flow');
   return client;
 }
 
 /** `POST /auth/oidc/:provider/nonce`: creates a nonce with which an app requests an ID token. */
 export async function createNonce(context: OidcContext, ctx: RouteContext): Promise<z.input<typeof nonceShape>> {
-  const { provider } = nativeClientOf(context, ctx);
+  const { provider } = findNativeClient(context, ctx);
   const nonce = generateSecret();
   const statement = { text: INSERT_NONCE, values: [hashToken(nonce), provider, NONCE_LIFETIME_MS] };
   const [row] = await context.host.database.write<[string]>(statement);
@@ -58,7 +58,7 @@ export async function signInWithIdToken(
   context: OidcContext,
   ctx: RouteContext<z.output<typeof tokenInput>>,
 ): Promise<object> {
-  const client = nativeClientOf(context, ctx);
+  const client = findNativeClient(context, ctx);
   const { provider } = client;
   const proven = await proveByIdToken(context, ctx, client);
   const statement = { name: 'oidc_nonce_use', text: CLAIM_NONCE, values: [hashToken(ctx.input.nonce), provider] };

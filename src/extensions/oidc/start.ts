@@ -9,7 +9,7 @@ import {
   redirectBrowser,
   renewBrowserSecret,
 } from './browser.ts';
-import { clientOf, type OidcContext, redirectUrlOf } from './context.ts';
+import { findProviderClient, type OidcContext, resolveRedirectUrl } from './context.ts';
 import type { ProviderClient } from './provider/client.ts';
 import type { linkInput, linkShape, startQuery, ticketQuery } from './shapes.ts';
 import { CLAIM_TICKET, INSERT_FLOW } from './sql.ts';
@@ -58,9 +58,9 @@ export async function startSignIn(
   context: OidcContext,
   ctx: RouteContext<unknown, unknown, z.output<typeof startQuery>>,
 ): Promise<void> {
-  const client = clientOf(context, ctx);
+  const client = findProviderClient(context, ctx);
   const { codeChallenge } = ctx.query;
-  const redirectUrl = redirectUrlOf(context, ctx.query.redirectUrl);
+  const redirectUrl = resolveRedirectUrl(context, ctx.query.redirectUrl);
   await sendToProvider(context, ctx as RouteContext, client, {
     purpose: 'sign_in',
     userId: null,
@@ -77,8 +77,8 @@ export async function createLinkTicket(
   context: OidcContext,
   ctx: RouteContext<z.output<typeof linkInput>>,
 ): Promise<z.input<typeof linkShape>> {
-  const { provider } = clientOf(context, ctx);
-  const redirectUrl = redirectUrlOf(context, ctx.input.redirectUrl);
+  const { provider } = findProviderClient(context, ctx);
+  const redirectUrl = resolveRedirectUrl(context, ctx.input.redirectUrl);
   const ticket = generateSecret();
   const userId = ctx.user!.id;
   const { codeChallenge } = ctx.input;
@@ -95,7 +95,7 @@ export async function startLink(
   context: OidcContext,
   ctx: RouteContext<unknown, unknown, z.output<typeof ticketQuery>>,
 ): Promise<void> {
-  const client = clientOf(context, ctx);
+  const client = findProviderClient(context, ctx);
   const statement = { text: CLAIM_TICKET, values: [hashToken(ctx.query.ticket), client.provider] };
   const [row] = await context.host.database.write<[string, string, string]>(statement);
   if (row === undefined) throw new ApiError('BAD_REQUEST', 'This link is no longer valid; start again');

@@ -4,7 +4,7 @@ import { ApiError } from '../../platform/helpers/errors.ts';
 import { isId } from '../../platform/helpers/ids.ts';
 import { withMeta } from '../../platform/http/response.ts';
 import type { createDeleteOrganisation } from './deletion.ts';
-import { choiceOf, noOrganisationError, organisationFilter } from './membership/access.ts';
+import { getOrganisationChoice, noOrganisationError, organisationFilter } from './membership/access.ts';
 import {
   type Access,
   findRole,
@@ -117,7 +117,7 @@ function changeMemberRoutes(context: OrganisationContext, members: Members): Rou
 function choiceRoutes(context: OrganisationContext): Route[] {
   const { accounts, roles } = context;
 
-  async function choose(ctx: RouteContext<z.output<typeof chooseInput>>) {
+  async function chooseOrganisation(ctx: RouteContext<z.output<typeof chooseInput>>) {
     const { organisation: given } = ctx.input;
     if (given === null) {
       await accounts.chooseOrganisation(ctx, undefined);
@@ -129,7 +129,7 @@ function choiceRoutes(context: OrganisationContext): Route[] {
   }
 
   async function readChoice({ user, service }: RouteContext) {
-    const filter = organisationFilter([choiceOf(user)?.current], undefined);
+    const filter = organisationFilter([getOrganisationChoice(user)?.current], undefined);
     const found =
       filter === undefined || Object.keys(filter).length === 0
         ? undefined
@@ -149,7 +149,7 @@ function choiceRoutes(context: OrganisationContext): Route[] {
       tags,
       summary: 'Choose the organisation in which this session works',
       description: `Requests without the header X-Organisation then work in it. Roles: ${roles.all.join(', ')}.`,
-      handler: choose,
+      handler: chooseOrganisation,
     },
     {
       method: 'GET',

@@ -5,12 +5,12 @@ import { ApiError, validationError } from '../../platform/helpers/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import {
   type ChallengeOwner,
-  callerAsOwner,
   claimChallenge,
   noSession,
   openCallerChallenge,
   openSignInChallenge,
   type Purpose,
+  toChallengeOwner,
   tokenInResponse,
 } from './challenges.ts';
 import { recordConfirmation } from './confirmation.ts';
@@ -143,7 +143,7 @@ export async function startConfirmation(
   const allowed = await readDescriptors(host.database, ctx.user!.id);
   if (allowed.length === 0) throw new ApiError('CONFLICT', 'You have no passkey; sign in again instead');
   const challengeMinutes = settings.challengeTtl / 60_000;
-  const challenge = await openCallerChallenge(host.database, 'confirmation', callerAsOwner(ctx), challengeMinutes);
+  const challenge = await openCallerChallenge(host.database, 'confirmation', toChallengeOwner(ctx), challengeMinutes);
   return createRequestOptions(settings, challenge, allowed);
 }
 
@@ -154,7 +154,7 @@ export async function finishConfirmation(
 ): Promise<void> {
   const { host, accounts } = context;
   const { response } = ctx.input;
-  const owner = callerAsOwner(ctx);
+  const owner = toChallengeOwner(ctx);
   const given: GivenUse = { purpose: 'confirmation', token: tokenInResponse(response), owner, response };
   const use = await host.database.transaction(async (tx) => {
     await accounts.holdCredential(ctx, tx);

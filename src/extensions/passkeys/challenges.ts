@@ -24,7 +24,7 @@ export interface ChallengeOwner {
 export const noSession = (userId: string | null): ChallengeOwner => ({ userId, sessionId: null });
 
 /** Returns the caller as the owner of a challenge. */
-export function callerAsOwner({ user, auth }: Pick<RouteContext, 'user' | 'auth'>): ChallengeOwner {
+export function toChallengeOwner({ user, auth }: Pick<RouteContext, 'user' | 'auth'>): ChallengeOwner {
   return { userId: user!.id, sessionId: auth!.id };
 }
 

@@ -2,7 +2,7 @@ import type { SecondFactor } from '../../declare/account-power.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import type { Executor } from '../../platform/data/postgres/database.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
-import { type ChallengeOwner, callerAsOwner, openConfirmedPeriod } from './challenges.ts';
+import { type ChallengeOwner, openConfirmedPeriod, toChallengeOwner } from './challenges.ts';
 import type { PasskeyContext } from './settings.ts';
 import { IS_CONFIRMED, NEEDS_CONFIRMATION, SELECT_FIRST_ADDED } from './sql.ts';
 
@@ -49,7 +49,7 @@ export async function assertConfirmedWithPasskey(
   ctx: Pick<RouteContext, 'user' | 'auth'>,
 ): Promise<void> {
   if (!settings.secondFactor) return;
-  const { userId, sessionId } = callerAsOwner(ctx);
+  const { userId, sessionId } = toChallengeOwner(ctx);
   const rows = await on.write({ text: NEEDS_CONFIRMATION, values: [userId, sessionId] });
   if (rows.length > 0) throw new ApiError('RECENT_SIGN_IN_REQUIRED', 'Confirm with one of your passkeys first');
 }

@@ -4,7 +4,7 @@ import type { Executor } from '../../platform/data/postgres/database.ts';
 import { ApiError, validationError } from '../../platform/helpers/errors.ts';
 import { newId } from '../../platform/helpers/ids.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
-import { callerAsOwner, claimChallenge, openCallerChallenge, tokenInResponse } from './challenges.ts';
+import { claimChallenge, openCallerChallenge, toChallengeOwner, tokenInResponse } from './challenges.ts';
 import { assertConfirmedWithPasskey } from './confirmation.ts';
 import { type OwnPasskey, type PasskeyRow, readDescriptors, toOwnPasskey } from './passkeys.ts';
 import type { PasskeyContext } from './settings.ts';
@@ -28,7 +28,7 @@ export async function startRegistration(
   // A sign-in with the passkey needs no code from then on, so an attacker with a stolen session must not be able to add one.
   await accounts.confirmSecondFactor(ctx, ctx.input.code, 'code');
   const challengeMinutes = settings.challengeTtl / 60_000;
-  const challenge = await openCallerChallenge(host.database, 'registration', callerAsOwner(ctx), challengeMinutes);
+  const challenge = await openCallerChallenge(host.database, 'registration', toChallengeOwner(ctx), challengeMinutes);
   return createCreationOptions(settings, user, challenge, existing);
 }
 
@@ -60,7 +60,7 @@ export async function finishRegistration(
     await accounts.holdCredential(ctx, tx);
     // Again, because the user may have added a first passkey since the options were created.
     await assertConfirmedWithPasskey(tx, context, ctx);
-    const claimed = await claimChallenge(tx, 'registration', tokenInResponse(response), callerAsOwner(ctx));
+    const claimed = await claimChallenge(tx, 'registration', tokenInResponse(response), toChallengeOwner(ctx));
     if (claimed === undefined)
       return new ApiError('INVALID_TOKEN', 'This registration is no longer valid; start again');
     const verified = await verifyCreation(settings, response, claimed.isChallenge);

@@ -37,7 +37,7 @@ function isShown(type: string): boolean {
   return SHOWN_TYPES.has(type) || type.startsWith('audio/') || type.startsWith('video/');
 }
 
-function contentOf(row: FileRow, { variant, isDownload }: GrantedRead): Served | undefined {
+function chooseContent(row: FileRow, { variant, isDownload }: GrantedRead): Served | undefined {
   const found = variant === undefined ? { ...row, key: row.storageKey } : row.variants?.[variant];
   if (found === undefined) return undefined;
   const { key, type, bytes } = found;
@@ -89,7 +89,7 @@ export function createServingRoutes({
 
   async function findContent(granted: GrantedRead): Promise<Served> {
     const [row] = await store.find([granted.id]);
-    const content = row?.state === 'attached' ? contentOf(row, granted) : undefined;
+    const content = row?.state === 'attached' ? chooseContent(row, granted) : undefined;
     if (content === undefined) throw new ApiError('NOT_FOUND');
     return content;
   }

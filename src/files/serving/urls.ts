@@ -18,7 +18,7 @@ const CONTEXT = 'file url';
 /** URLs that are created within this fraction of their lifetime are equal. Browsers can then reuse what they have cached. */
 const STEPS = 3;
 
-const textOf = ({ id, variant = '', isDownload, expires }: GrantedRead) =>
+const createSignedText = ({ id, variant = '', isDownload, expires }: GrantedRead) =>
   [id, variant, isDownload ? 'attachment' : 'inline', expires].join('\n');
 
 /** Signs and verifies the URLs of files. */
@@ -49,7 +49,7 @@ export function createFileUrls({ env, settings }: Pick<Platform, 'env' | 'settin
       `expires=${granted.expires}`,
       ...(variant === undefined ? [] : [`variant=${variant}`]),
       ...(isDownload ? ['download=1'] : []),
-      `signature=${hashes.hash(textOf(granted), CONTEXT)}`,
+      `signature=${hashes.hash(createSignedText(granted), CONTEXT)}`,
     ];
     return `${base}/api/files/${id}/${encodeURIComponent(name)}?${query.join('&')}`;
   };
@@ -71,7 +71,8 @@ export function createFileUrls({ env, settings }: Pick<Platform, 'env' | 'settin
       if (typeof expires !== 'string' || !/^\d{1,12}$/.test(expires) || typeof signature !== 'string') return undefined;
       if (variant !== undefined && typeof variant !== 'string') return undefined;
       const granted: GrantedRead = { id, variant, isDownload: download === '1', expires: Number(expires) };
-      if (granted.expires * 1000 <= now() || !hashes.matches(signature, textOf(granted), CONTEXT)) return undefined;
+      if (granted.expires * 1000 <= now() || !hashes.matches(signature, createSignedText(granted), CONTEXT))
+        return undefined;
       return granted;
     },
   };

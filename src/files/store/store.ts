@@ -95,7 +95,7 @@ const toRow = (row: readonly unknown[]): FileRow => {
 };
 
 /** Returns the metadata that a record holds of a file. */
-export function metadataOf({ id, name, type, bytes, sha256, width, height, variants }: FileRow): StoredFile {
+export function toStoredFile({ id, name, type, bytes, sha256, width, height, variants }: FileRow): StoredFile {
   const names = Object.keys(variants ?? {});
   return {
     ...{ id, name, type, bytes },

@@ -1,6 +1,6 @@
 import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
 import { quoteLiteral } from '../../platform/data/postgres/values.ts';
-import { fileRulesOf } from '../../records/fields/types/file.ts';
+import { findFileRules } from '../../records/fields/types/file.ts';
 import type { CompiledResource } from '../../records/schema/compiled.ts';
 import { archiveTable } from '../../records/schema/table-names.ts';
 
@@ -47,7 +47,7 @@ end $$`;
 
 /** The names of the fields of a resource that hold files. */
 function fileFieldsOf({ fields }: Pick<CompiledResource, 'fields'>) {
-  return fields.filter(({ spec }) => fileRulesOf(spec) !== undefined);
+  return fields.filter(({ spec }) => findFileRules(spec) !== undefined);
 }
 
 function triggerSql(table: string, parameters: readonly string[]): string {

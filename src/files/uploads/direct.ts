@@ -5,7 +5,7 @@ import { mediaTypeOf } from '../../platform/http/bodies/body-stream.ts';
 import { readJsonBody } from '../../platform/http/json-body.ts';
 import { DIRECT_UPLOAD_MS, type FileRow } from '../store/store.ts';
 import { type FilesContext, findOwnUpload } from './context.ts';
-import { uploaderOf } from './uploader.ts';
+import { identifyUploader } from './uploader.ts';
 import { fromStorage } from './uploads.ts';
 
 const directRequest = z.strictObject({
@@ -33,7 +33,7 @@ export async function startDirect(context: FilesContext, ctx: RouteContext): Pro
   const target = await targets.authorize(field, ctx);
   if (storage.signUpload === undefined)
     throw new ApiError('BAD_REQUEST', 'The storage of this app does not accept direct uploads; send the file here');
-  const uploader = uploaderOf(ctx.user, ctx.req, hashes);
+  const uploader = identifyUploader(ctx.user, ctx.req, hashes);
   const announced = { name, type: mediaTypeOf(type) || 'application/octet-stream', bytes };
   const { id, storageKey, name: cleaned } = await uploads.start(target, uploader, announced, false);
   // A URL that outlived its upload would be of no use.

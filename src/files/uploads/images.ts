@@ -7,7 +7,10 @@ import type { FileRules } from '../../records/fields/types/file.ts';
 import type { StoredContent, StoredVariant } from '../store/store.ts';
 
 /** The keys of the variants of a file, by name. The row has them before they are stored, so that their bytes are never forgotten. */
-export function variantKeysOf({ image }: FileRules, storageKey: string): Record<string, { key: string }> | undefined {
+export function createVariantKeys(
+  { image }: FileRules,
+  storageKey: string,
+): Record<string, { key: string }> | undefined {
   const names = Object.keys(image?.variants ?? {});
   if (names.length === 0) return undefined;
   return Object.fromEntries(names.map((name, i) => [name, { key: `${storageKey}.v${i}` }]));
@@ -57,7 +60,7 @@ export function createImageFacts(storage: FileStorage): ImageFacts {
       const limits = { maxPixels: image.maxPixels, maxBytes };
       try {
         const { width, height } = await readSize(storageKey, limits);
-        const keys = variantKeysOf(rules, storageKey);
+        const keys = createVariantKeys(rules, storageKey);
         if (keys === undefined) return { width, height };
         const variants: Record<string, StoredVariant> = {};
         for (const [name, { key }] of Object.entries(keys))

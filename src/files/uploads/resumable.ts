@@ -5,7 +5,7 @@ import type { FileRow } from '../store/store.ts';
 import { type FilesContext, findOwnUpload } from './context.ts';
 import { assertPartFits, carriesPart, createPartReceiver, offsetOf } from './parts.ts';
 import { describeServer, parseMetadata, readCount, setExpiry, startResponse } from './tus-headers.ts';
-import { uploaderOf } from './uploader.ts';
+import { identifyUploader } from './uploader.ts';
 
 /** @throws ApiError NOT_FOUND unless it is a resumable upload of the caller */
 async function findUpload(context: FilesContext, ctx: RouteContext): Promise<FileRow> {
@@ -32,7 +32,7 @@ function createHandlers(context: FilesContext) {
       if (bytes === 0) throw validationError({ [target.field.name]: 'Must not be empty' });
       const hasPart = carriesPart(req, false);
       if (hasPart) assertPartFits(req, bytes);
-      const uploader = uploaderOf(user, req, hashes);
+      const uploader = identifyUploader(user, req, hashes);
       const type = mediaTypeOf(metadata.get('filetype') ?? metadata.get('type'));
       const announced = { name: metadata.get('filename') ?? metadata.get('name'), type, bytes, uploadMetadata: header };
       const { id } = await uploads.start(target, uploader, announced, true);

@@ -5,12 +5,12 @@ import { ApiError, validationError } from '../../platform/helpers/errors.ts';
 import { mediaTypeOf, openBody } from '../../platform/http/bodies/body-stream.ts';
 import { parseContentDisposition } from '../../platform/http/bodies/content-disposition.ts';
 import { declaresForm, readForm } from '../../platform/http/bodies/multipart.ts';
-import { type FileRow, metadataOf } from '../store/store.ts';
+import { type FileRow, toStoredFile } from '../store/store.ts';
 import { assertSizeFits } from './content.ts';
 import type { FilesContext } from './context.ts';
 import { completeDirect, startDirect } from './direct.ts';
 import type { UploadTarget } from './targets.ts';
-import { type Uploader, uploaderOf } from './uploader.ts';
+import { identifyUploader, type Uploader } from './uploader.ts';
 
 const FORM_OVERHEAD_BYTES = 64 * 1024;
 
@@ -24,7 +24,7 @@ const uploadShape = z.object({
 
 /** The upload as the response contains it, with the token of a caller who is not signed in. */
 function describeUpload(row: FileRow, token?: string): Record<string, unknown> {
-  const { id, name, type, bytes, width, height } = metadataOf(row);
+  const { id, name, type, bytes, width, height } = toStoredFile(row);
   return {
     ...{ id, name, type, bytes },
     ...(width !== undefined && { width }),
@@ -34,7 +34,7 @@ function describeUpload(row: FileRow, token?: string): Record<string, unknown> {
 }
 
 /** The name in the `Content-Disposition` of an upload; undefined if there is none. @throws ApiError BAD_REQUEST */
-function fileNameOf({ headers }: Request): string | undefined {
+function parseFileName({ headers }: Request): string | undefined {
   const header = headers['content-disposition'];
   if (header === undefined) return undefined;
   const parsed = parseContentDisposition(header);
@@ -56,7 +56,7 @@ async function receiveRaw(
   const body = openBody(req, Number.POSITIVE_INFINITY);
   if (body === undefined) throw validationError({ [target.field.name]: 'Must not be empty' });
   const announced = {
-    name: fileNameOf(req),
+    name: parseFileName(req),
     type: mediaTypeOf(req.headers['content-type']),
     bytes: length === undefined ? undefined : Number(length),
   };
@@ -100,7 +100,7 @@ export function createUploadRoutes(context: FilesContext): Route[] {
     if (query.field === undefined && mediaTypeOf(req.headers['content-type']) === 'application/json')
       return startDirect(context, ctx);
     const target = await targets.authorize(query.field, ctx);
-    const uploader = uploaderOf(ctx.user, req, hashes);
+    const uploader = identifyUploader(ctx.user, req, hashes);
     const receive = declaresForm(req) ? receiveFormFile : receiveRaw;
     return describeUpload(await receive(context, target, uploader, ctx), uploader.token);
   }

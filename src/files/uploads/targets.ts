@@ -4,7 +4,7 @@ import type { AuthorizationRequest } from '../../declare/route.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
 import { requiresUser } from '../../records/access/authorize.ts';
 import { createPolicyArguments } from '../../records/access/operation-context.ts';
-import { type FileRules, fileRulesOf } from '../../records/fields/types/file.ts';
+import { type FileRules, findFileRules } from '../../records/fields/types/file.ts';
 import type { CompiledField, CompiledResource } from '../../records/schema/compiled.ts';
 import { isOfOrganisations } from '../../records/schema/organisation-resources.ts';
 import { allowsAction } from '../../rules/allows-action.ts';
@@ -44,7 +44,7 @@ export function createTargets(resources: readonly CompiledResource[]) {
   const targets = new Map<string, UploadTarget>();
   for (const resource of resources) {
     for (const field of resource.fields) {
-      const rules = fileRulesOf(field.spec);
+      const rules = findFileRules(field.spec);
       if (rules === undefined) continue;
       for (const name of [resource.name, resource.path])
         targets.set(`${name}.${field.name}`, { resource, field, rules });

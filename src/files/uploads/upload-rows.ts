@@ -6,7 +6,7 @@ import type { Logger } from '../../platform/observability/log.ts';
 import type { FileRules } from '../../records/fields/types/file.ts';
 import type { FileRow, FileStore, PendingLimits, StoredContent } from '../store/store.ts';
 import { cleanFileName } from './file-name.ts';
-import { variantKeysOf } from './images.ts';
+import { createVariantKeys } from './images.ts';
 import type { UploadTarget } from './targets.ts';
 import type { Uploader } from './uploader.ts';
 
@@ -105,7 +105,7 @@ export function createUploadRows(store: FileStore, limits: PendingLimits, log: L
         uploader: key,
         tokenHash: tokenHash ?? null,
         storageKey,
-        variants: variantKeysOf(rules, storageKey),
+        variants: createVariantKeys(rules, storageKey),
         name: cleanFileName(name),
         type,
         bytes,

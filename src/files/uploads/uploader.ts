@@ -18,7 +18,7 @@ export interface Uploader {
 export const SYSTEM_UPLOADER: Uploader = { userId: undefined, key: 'system', token: undefined, tokenHash: undefined };
 
 /** Returns the uploader of a request: its user, or a new token for a caller who is not signed in. */
-export function uploaderOf(
+export function identifyUploader(
   user: Viewer | undefined,
   req: IncomingMessage,
   hashes: ReturnType<typeof createKeyedHashes>,

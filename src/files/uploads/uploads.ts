@@ -6,7 +6,7 @@ import type { Logger } from '../../platform/observability/log.ts';
 import { type FileRow, type FileStore, isRemoved, type PendingLimits } from '../store/store.ts';
 import { assertSizeFits, type ContentFacts, checkContent, peekBody } from './content.ts';
 import { cleanFileName } from './file-name.ts';
-import { createImageFacts, variantKeysOf } from './images.ts';
+import { createImageFacts, createVariantKeys } from './images.ts';
 import { createRecognition, createStoredContentCheck } from './recognition.ts';
 import type { UploadTarget } from './targets.ts';
 import { type Announced, createStorageKey, createUploadRows, rulesOf, type StartedUpload } from './upload-rows.ts';
@@ -76,7 +76,7 @@ function createReceive({ storage, store, log, rows, images, recognize }: UploadP
     try {
       const [row] = await store.find([id]);
       if (row !== undefined && !isRemoved(row)) return;
-      const variants = Object.values(variantKeysOf(rulesOf(target), storageKey) ?? {});
+      const variants = Object.values(createVariantKeys(rulesOf(target), storageKey) ?? {});
       await storage.remove([storageKey, ...variants.map(({ key }) => key)]);
     } catch (error) {
       log.error({ err: error, key: storageKey }, 'the bytes of a removed upload may still be in the storage');
@@ -113,7 +113,7 @@ function createReceive({ storage, store, log, rows, images, recognize }: UploadP
 function createFinishResumable({ storage, store, limits, log, rows, checkStored }: UploadParts) {
   return async (target: UploadTarget, row: FileRow): Promise<FileRow> => {
     const storageKey = createStorageKey();
-    const copy = { id: newId(), storageKey, variants: variantKeysOf(target.rules, storageKey) };
+    const copy = { id: newId(), storageKey, variants: createVariantKeys(target.rules, storageKey) };
     if (!(await store.startCopy(row.id, copy))) {
       const [current] = await store.find([row.id]);
       if (current?.state === 'receiving')

@@ -35,7 +35,7 @@ const INSERT_UNIQUE = `${INSERT}
   on conflict (name, unique_key) where unique_key is not null and finished_at is null do nothing returning 1`;
 const FIND_UNIQUE = 'select id from background_jobs where name = $1 and unique_key = $2 and finished_at is null';
 
-type Parts = Pick<Platform, 'database' | 'queues' | 'tracing'>;
+type EnqueueDependencies = Pick<Platform, 'database' | 'queues' | 'tracing'>;
 
 function findRunAtError(runAt: unknown): string | undefined {
   const isTime = runAt instanceof Date || typeof runAt === 'string' || typeof runAt === 'number';
@@ -98,7 +98,7 @@ export type EnqueueJob = (job: CompiledJob, input: unknown, options?: EnqueueOpt
  * @param currentTransaction returns the transaction of the calling code
  */
 export function createEnqueue(
-  { database, queues, tracing }: Parts,
+  { database, queues, tracing }: EnqueueDependencies,
   currentTransaction: () => CallerTransaction | undefined,
 ): EnqueueJob {
   /** Stores a job, unless one with its key is waiting or running. */

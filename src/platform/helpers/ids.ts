@@ -25,6 +25,6 @@ export function isId(value: unknown): value is string {
 }
 
 /** Returns the time at which an id was created, in epoch ms, to the second. */
-export function createdMsOf(id: string): number {
+export function parseCreatedMs(id: string): number {
   return Number.parseInt(id.slice(0, 8), 16) * 1000;
 }

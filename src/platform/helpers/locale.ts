@@ -14,7 +14,7 @@ export function canonicalLocale(text: unknown): string | undefined {
 }
 
 /** Returns the locale that the client of a request prefers; undefined if it sends none. */
-export function preferredLocaleOf(req: Pick<Request, 'acceptsLanguages'>): string | undefined {
+export function findPreferredLocale(req: Pick<Request, 'acceptsLanguages'>): string | undefined {
   // Without the header, Express returns `*`.
   return req
     .acceptsLanguages()

@@ -15,7 +15,7 @@ export function assignRequestId(req: IncomingMessage): string {
 }
 
 /** Returns the id assigned to a request; undefined if the request did not pass through the app. */
-export function requestIdOf(req: IncomingMessage): string | undefined {
+export function getRequestId(req: IncomingMessage): string | undefined {
   return ids.get(req);
 }
 
@@ -34,7 +34,7 @@ export function setIdentity(req: IncomingMessage, identity: Identity | undefined
 }
 
 /** Returns the identity of a request; undefined if the request is not signed in. */
-export function identityOf(req: IncomingMessage): Identity | undefined {
+export function getIdentity(req: IncomingMessage): Identity | undefined {
   return identities.get(req);
 }
 
@@ -49,7 +49,7 @@ export function countStatement(req: IncomingMessage, ms: number): void {
 }
 
 /** Returns the number of statements that ran for a request so far, and their time. A statement that requests share counts for one of them. */
-export function statementsOf(req: IncomingMessage): { statements: number; postgresMs: number } {
+export function getStatementStats(req: IncomingMessage): { statements: number; postgresMs: number } {
   return { statements: statementCounts.get(req) ?? 0, postgresMs: Math.round((postgresMicros.get(req) ?? 0) / 1000) };
 }
 
@@ -61,6 +61,6 @@ export function setTraceIds(req: IncomingMessage, ids: LogFields): void {
 }
 
 /** Returns the ids of a request's span; undefined if the process does not trace. */
-export function traceIdsOf(req: IncomingMessage): LogFields | undefined {
+export function getTraceIds(req: IncomingMessage): LogFields | undefined {
   return traceIds.get(req);
 }

@@ -75,7 +75,7 @@ const WARNING_INTERVAL_MS = 60_000;
 const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 
 /** Returns the kind of an error in a word, for `error.type`: its code or its class, never its message. */
-export function errorTypeOf(error: unknown): string {
+export function toErrorType(error: unknown): string {
   const { code } = (error ?? {}) as { code?: unknown };
   if (typeof code === 'string' && /^[\w.-]{1,64}$/.test(code)) return code;
   return error instanceof Error ? error.constructor.name : typeof error;
@@ -92,7 +92,7 @@ export async function runInSpan<T>(span: Span | undefined, work: () => Promise<T
     span.end();
     return result;
   } catch (error) {
-    span.end({ error: errorTypeOf(error) });
+    span.end({ error: toErrorType(error) });
     throw error;
   }
 }
@@ -119,7 +119,7 @@ function logFieldsOf(context: Otel.SpanContext | undefined): LogFields {
 }
 
 /** Returns the context in which spans continue a stored trace. */
-function contextOf({ trace, ROOT_CONTEXT }: typeof Otel, traceparent: string): Otel.Context {
+function parseTraceparent({ trace, ROOT_CONTEXT }: typeof Otel, traceparent: string): Otel.Context {
   const [, traceId, spanId, flags] = TRACEPARENT.exec(traceparent) ?? [];
   if (traceId === undefined) return ROOT_CONTEXT;
   const parent = { traceId, spanId: spanId!, traceFlags: Number.parseInt(flags!, 16), isRemote: true };
@@ -208,7 +208,7 @@ function createOpenTelemetryTracing(settings: TracingSettings | undefined): Trac
     startSpan: (start) =>
       api &&
       guard(() => {
-        const parent = start.parent === undefined ? api!.context.active() : contextOf(api!, start.parent);
+        const parent = start.parent === undefined ? api!.context.active() : parseTraceparent(api!, start.parent);
         return startSpanIn(api!, start, parent);
       }, undefined),
     startRequestSpan: (headers, start) =>

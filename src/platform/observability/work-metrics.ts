@@ -3,7 +3,7 @@ import { Counter, Histogram, type Registry } from 'prom-client';
 /** Histogram buckets in seconds of work in the background. */
 const SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-const countOf = (value: unknown) => (typeof value === 'number' ? value : 0);
+const toCount = (value: unknown) => (typeof value === 'number' ? value : 0);
 
 /** Exports the series of a counter for these values of its label before the first event. */
 function startAtZero<L extends string>(counter: Counter<L>, label: L, values: readonly string[]): void {
@@ -62,12 +62,12 @@ export function createWorkCounter(registry: Registry): WorkCounter {
   const counters: Record<string, (line: FinishedWork) => void> = {
     'relay batch'({ outcome, durationMs, rows: count }) {
       batches.inc({ outcome });
-      rows.inc({ outcome }, countOf(count));
+      rows.inc({ outcome }, toCount(count));
       batchSeconds.observe(durationMs / 1000);
     },
     sweep({ outcome, sweep, rows: count }) {
       sweeps.inc({ sweep: String(sweep), outcome });
-      sweptRows.inc({ sweep: String(sweep) }, countOf(count));
+      sweptRows.inc({ sweep: String(sweep) }, toCount(count));
     },
     mail({ outcome, durationMs }) {
       mails.inc({ outcome });
@@ -77,7 +77,7 @@ export function createWorkCounter(registry: Registry): WorkCounter {
       const transport = String(name ?? 'none');
       chunks.inc({ transport, outcome });
       for (const result of ['ok', 'retry', 'unregistered', 'failed'])
-        devices.inc({ transport, result }, countOf(results[result]));
+        devices.inc({ transport, result }, toCount(results[result]));
       chunkSeconds.observe({ transport }, durationMs / 1000);
     },
     export: ({ outcome }) => exports.inc({ outcome }),

@@ -2,7 +2,7 @@ import { hashDeviceToken } from '../../accounts/devices/index.ts';
 import type { Database } from '../../platform/data/postgres/database.ts';
 import { createMicroBatch } from '../../platform/helpers/concurrency/micro-batch.ts';
 import type { Logger } from '../../platform/observability/log.ts';
-import { errorTypeOf, type Span, type Tracing } from '../../platform/observability/tracing.ts';
+import { type Span, type Tracing, toErrorType } from '../../platform/observability/tracing.ts';
 import type { LeaseRenewals } from '../../platform/work/leased-work/lease.ts';
 import { addJitter, addPositiveJitter, getScheduledWait } from '../../platform/work/leased-work/retry-schedule.ts';
 import {
@@ -59,7 +59,7 @@ const MAX_DEVICES_IN_PROGRESS = 2000;
 const MAX_CHUNKS_PER_STORE = 100;
 
 /** What a sender of chunks needs. */
-interface ChunkSenderParts {
+interface ChunkSenderDependencies {
   database: Database;
   log: Logger;
   tracing: Tracing;
@@ -128,9 +128,9 @@ function sendChunksThroughTransport(
     transport === undefined
       ? requests.map(({ devices }) => Promise.resolve(devices.map(() => target as TransportResult)))
       : sendThroughTransport(transport, requests, log);
-  const resultsOf = new Map(withSendable.map(({ chunk }, i) => [chunk, promises[i]!]));
+  const resultsByChunk = new Map(withSendable.map(({ chunk }, i) => [chunk, promises[i]!]));
   return prepared.map(async ({ chunk, sendable, refused }) => {
-    const sent = (await resultsOf.get(chunk)) ?? [];
+    const sent = (await resultsByChunk.get(chunk)) ?? [];
     const results = [
       ...sendable.map(({ claimed }, i) => toDeviceResult(chunk, claimed, sent[i]!)),
       ...refused.map(({ claimed, result }) => toDeviceResult(chunk, claimed, result)),
@@ -163,7 +163,7 @@ function startChunkSpan(
  * results while it stores earlier results. It uses no timer: a single chunk is sent at once.
  */
 export class ChunkSender {
-  readonly #parts: ChunkSenderParts;
+  readonly #parts: ChunkSenderDependencies;
   readonly #storeResults: (sentChunk: SentChunk) => Promise<void>;
   readonly #waiting: WaitingJob[] = [];
   readonly #jobsBeingSent = new Set<WaitingJob>();
@@ -172,7 +172,7 @@ export class ChunkSender {
   #dropping = false;
   #abandoned = false;
 
-  constructor(parts: ChunkSenderParts) {
+  constructor(parts: ChunkSenderDependencies) {
     this.#parts = parts;
     this.#storeResults = createMicroBatch<SentChunk>(async (sentChunks) => {
       const byTransport = Map.groupBy(sentChunks, ({ chunk }) => chunk.transport);
@@ -269,7 +269,7 @@ export class ChunkSender {
       await this.#storeResults(sentChunk);
       job.resolve();
     } catch (error) {
-      span?.end({ error: errorTypeOf(error) });
+      span?.end({ error: toErrorType(error) });
       job.reject(error);
     } finally {
       this.#jobsBeingSent.delete(job);

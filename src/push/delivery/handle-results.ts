@@ -82,7 +82,10 @@ function createGoneDeviceRemover(
 }
 
 /** What the result handler needs. */
-type ResultHandlerParts = Pick<Platform, 'env' | 'settings' | 'log' | 'metrics' | 'database' | 'queues' | 'events'>;
+type ResultHandlerDependencies = Pick<
+  Platform,
+  'env' | 'settings' | 'log' | 'metrics' | 'database' | 'queues' | 'events'
+>;
 
 /** Creates the log line of a sent chunk: how many of its devices accepted, will be retried, are gone or failed. */
 function createChunkLogLine({ chunk, results, sentAt }: SentChunk, isKept: boolean): WorkLine {
@@ -113,7 +116,7 @@ function createChunkLogLine({ chunk, results, sentAt }: SentChunk, isKept: boole
  * @param installed names of the transports of this app
  */
 export function createResultHandler(
-  parts: ResultHandlerParts,
+  parts: ResultHandlerDependencies,
   installed: ReadonlySet<string>,
   finished: FinishedSignals,
 ) {

@@ -29,7 +29,7 @@ const CONCURRENT_AUDIENCES = 2;
 const CHECK_TIMEOUT_MS = 10_000;
 
 /** What the push worker needs. */
-export type WorkerParts = Pick<
+export type PushWorkerDependencies = Pick<
   Platform,
   'env' | 'settings' | 'log' | 'metrics' | 'database' | 'queues' | 'events' | 'tracing'
 >;
@@ -63,7 +63,7 @@ async function assertCredentialsAccepted(transports: readonly Transport[], log: 
  * @throws StartupError if a provider refuses its credentials
  */
 export async function startPushWorker(
-  parts: WorkerParts,
+  parts: PushWorkerDependencies,
   transports: readonly Transport[],
   finished: FinishedSignals,
   users: UserTable | undefined,

@@ -88,7 +88,7 @@ const ADD_JOBS_TIMEOUT_MS = 500;
 const MAX_AWAITED_DEVICES = 10_000;
 
 /** What the sender of pushes needs. */
-type SendParts = Pick<Platform, 'env' | 'settings' | 'log' | 'database' | 'queues' | 'events'>;
+type PushSenderDependencies = Pick<Platform, 'env' | 'settings' | 'log' | 'database' | 'queues' | 'events'>;
 
 interface StoredPush {
   /** Devices found so far. */
@@ -108,7 +108,7 @@ interface StoredPush {
  * @param findDevices looks up registered devices
  */
 export function createPushSender(
-  parts: SendParts,
+  parts: PushSenderDependencies,
   transports: readonly Transport[],
   finishedSignals: FinishedSignals,
   rule: TokenRule,

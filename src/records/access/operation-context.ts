@@ -3,7 +3,7 @@ import type { ViewContext } from '../../declare/host.ts';
 import type { PolicyArguments } from '../../declare/policy.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import type { ActAs, Services } from '../../declare/service.ts';
-import { identityOf, requestIdOf } from '../../platform/http/request-context.ts';
+import { getIdentity, getRequestId } from '../../platform/http/request-context.ts';
 import { currentActor } from '../../rules/acting.ts';
 import type { IfMatch } from '../store/versions.ts';
 
@@ -52,7 +52,7 @@ export function createRequestContext({
   req,
   service,
 }: Pick<RouteContext, 'user' | 'req' | 'service'>): OperationContext {
-  return { user, req, requestId: requestIdOf(req), system: false, service };
+  return { user, req, requestId: getRequestId(req), system: false, service };
 }
 
 /** The context of an operation of the system, without a user. */
@@ -80,7 +80,7 @@ export function createServiceCallContext(as: ActAs | undefined, service: Service
     );
   const user = named ? as.user : actor?.user;
   const req = as?.req ?? requestSentByUser(actor, user);
-  const requestId = as?.req === undefined ? actor?.requestId : requestIdOf(as.req);
+  const requestId = as?.req === undefined ? actor?.requestId : getRequestId(as.req);
   return { user, req, requestId, system: privilege === 'system', service };
 }
 
@@ -88,7 +88,7 @@ export function createServiceCallContext(as: ActAs | undefined, service: Service
 export function identityOfOperation({
   user,
   req,
-}: Pick<OperationContext, 'user' | 'req'>): ReturnType<typeof identityOf> {
-  const identity = req && identityOf(req);
+}: Pick<OperationContext, 'user' | 'req'>): ReturnType<typeof getIdentity> {
+  const identity = req && getIdentity(req);
   return identity?.userId === user?.id ? identity : undefined;
 }

@@ -3,7 +3,7 @@ import type { ResourceGateway } from '../../declare/host.ts';
 import type { Viewer } from '../../declare/policy.ts';
 
 /** The name of a resource's field that holds the organisation of its records; undefined if they belong to none. */
-export function organisationFieldOf({ declaration }: Pick<ResourceGateway, 'declaration'>): string | undefined {
+export function findOrganisationField({ declaration }: Pick<ResourceGateway, 'declaration'>): string | undefined {
   return Object.entries(declaration.fields as Fields).find(([, { spec }]) => spec.tenant)?.[0];
 }
 

@@ -7,7 +7,7 @@ import { fieldTypeOf, supportedOperatorsOf } from '../fields/field-type.ts';
 import {
   createComparisonFromCode,
   EQUALITY_OPERATORS,
-  fieldSpecOf,
+  findFieldSpec,
   isOperatorObject,
   isPlainObject,
 } from '../query/comparison.ts';
@@ -77,7 +77,7 @@ function conditionsOfScopedField(resource: CompiledResource, name: string, wante
     );
   }
   const field = name === '_id' ? 'id' : name;
-  const spec = fieldSpecOf(resource, field);
+  const spec = findFieldSpec(resource, field);
   if (spec === undefined || fieldTypeOf(spec).concealed) {
     throw new Error(`the scope filter of "${resource.name}" names the unknown field "${name}"`);
   }

@@ -15,7 +15,7 @@ export interface VisibilityKey {
 }
 
 /** The policies of the fields that only some viewers see. */
-function visibleToPoliciesOf(resource: CompiledResource): CompiledPolicy[] {
+function listFieldPolicies(resource: CompiledResource): CompiledPolicy[] {
   return resource.fields.flatMap(({ secret, visibleTo }) => (secret || visibleTo === undefined ? [] : [visibleTo]));
 }
 
@@ -27,16 +27,16 @@ const hasOwnerPolicy = (policies: readonly CompiledPolicy[]) => policies.some((p
 /**
  * Creates the visibility key of a resource from its declaration and the declarations of the resources that every read expands.
  *
- * @param resourceOf finds a resource by its name
+ * @param getResource finds a resource by its name
  */
 export function createVisibilityKey(
   resource: CompiledResource,
-  resourceOf: (name: string) => CompiledResource,
+  getResource: (name: string) => CompiledResource,
 ): VisibilityKey {
-  const policies = [resource.policies.read, ...visibleToPoliciesOf(resource)];
+  const policies = [resource.policies.read, ...listFieldPolicies(resource)];
   const populatedTargets = resource.populated.map((name) => {
-    const target = resourceOf(resource.field.get(name)!.target!);
-    return { name, target, policies: [target.policies.reference, ...visibleToPoliciesOf(target)] };
+    const target = getResource(resource.field.get(name)!.target!);
+    return { name, target, policies: [target.policies.reference, ...listFieldPolicies(target)] };
   });
   // Only the id of an expanded record is known here. The owner of the expanded record is known only if the record owns itself.
   const isOfUnknownOwner = ({ target, policies }: (typeof populatedTargets)[number]) =>

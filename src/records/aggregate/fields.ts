@@ -34,7 +34,7 @@ function toAggregatableField(compiled: CompiledField): AggregatableField[] {
  * The fields that a viewer may use in aggregates, by name. The declaration opens fields to clients, and `visibleTo` decides in which
  * records. The system may use every stored field with comparable values.
  */
-export function aggregatableFieldsOf(
+export function listAggregatableFields(
   resource: CompiledResource,
   viewer: QueryViewer | 'any client',
 ): ReadonlyMap<string, AggregatableField> {
@@ -56,7 +56,7 @@ export function aggregatableFieldsOf(
 }
 
 /** The minimum number of records in a group, and in a value of it; 1 if every group is shown. */
-export function minGroupSizeOf({ declaration }: CompiledResource, viewer: QueryViewer | 'any client'): number {
+export function computeMinGroupSize({ declaration }: CompiledResource, viewer: QueryViewer | 'any client'): number {
   return viewer === 'system' ? 1 : (declaration.aggregates?.minGroupSize ?? 1);
 }
 

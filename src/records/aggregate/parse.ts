@@ -10,7 +10,7 @@ import {
 } from '../query/parameter.ts';
 import type { RawQuery } from '../query/parse.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
-import { type AggregatableField, aggregatableFieldsOf, canAggregate, minGroupSizeOf } from './fields.ts';
+import { type AggregatableField, canAggregate, computeMinGroupSize, listAggregatableFields } from './fields.ts';
 
 /** Maximum terms of `group`. */
 export const MAX_GROUP_TERMS = 3;
@@ -206,8 +206,8 @@ export function parseAggregates(
   viewer: QueryViewer,
 ): ParsedAggregates {
   const texts = requireTexts(parameters);
-  const fields = aggregatableFieldsOf(resource, viewer);
-  const minGroupSize = minGroupSizeOf(resource, viewer);
+  const fields = listAggregatableFields(resource, viewer);
+  const minGroupSize = computeMinGroupSize(resource, viewer);
   const groups =
     texts.group === undefined
       ? []

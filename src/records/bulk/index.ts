@@ -34,7 +34,7 @@ function createItem(
 
 function createBulkResource(context: RecordsContext, entity: Entity): BulkResource {
   const { resource } = entity;
-  const operationOf = (user: Viewer | undefined) =>
+  const createOperation = (user: Viewer | undefined) =>
     createServiceCallContext(user === undefined ? { as: 'system' } : { user }, context.service);
 
   /** Hooks run on behalf of the user for whom rows are written, if there is one. */
@@ -105,7 +105,7 @@ function createBulkResource(context: RecordsContext, entity: Entity): BulkResour
     timestamps: resource.timestamps,
     upsertFields: (user) => fieldsToUpsertBy(resource, { system: user === undefined, user }).map(({ name }) => name),
     async write(rows, { user, upsertBy, dryRun = false }) {
-      const operation = operationOf(user);
+      const operation = createOperation(user);
       const by = upsertBy === undefined ? undefined : resource.field.get(upsertBy)!;
       const errors = new Map<number, ApiError>();
       const items = rows.flatMap((row, place) => {
@@ -122,14 +122,14 @@ function createBulkResource(context: RecordsContext, entity: Entity): BulkResour
       return rows.map((_, place) => errors.get(place) ?? toRowError(outcomes[place]));
     },
     async change(ids, change) {
-      const operation = operationOf(undefined);
+      const operation = createOperation(undefined);
       const errors: (ApiError | undefined)[] = [];
       for (let at = 0; at < ids.length; at += IDS_AT_ONCE)
         errors.push(...(await changeTogether(ids.slice(at, at + IDS_AT_ONCE), change, operation)));
       return errors;
     },
     async *read(query, user) {
-      const operation = operationOf(user);
+      const operation = createOperation(user);
       const copyFields = (record: StoredRecord) => {
         const names = ['id', ...resource.fields.filter(({ secret }) => !secret).map(({ name }) => name)];
         if (resource.timestamps) names.push('createdAt', 'updatedAt');

@@ -38,7 +38,10 @@ export interface RowImport {
 }
 
 /** Converts the public error of a row to messages by column. */
-function errorsOf(error: { message: string; details: Record<string, string> | undefined }): Record<string, string> {
+function toFieldErrors(error: {
+  message: string;
+  details: Record<string, string> | undefined;
+}): Record<string, string> {
   return error.details ?? { row: error.message };
 }
 
@@ -53,7 +56,7 @@ async function writeChunk(
   const valid = converted.flatMap((one, i) => ('errors' in one ? [] : [{ ...one, i }]));
   const results = valid.length === 0 ? [] : await resource.write(valid, write);
   const errors = converted.map((one) => ('errors' in one ? one.errors : undefined));
-  for (const [at, error] of results.entries()) if (error !== undefined) errors[valid[at]!.i] = errorsOf(error);
+  for (const [at, error] of results.entries()) if (error !== undefined) errors[valid[at]!.i] = toFieldErrors(error);
   for (const [i, row] of rows.entries()) if (errors[i] !== undefined) onRejected(row, errors[i]);
   return errors.filter((one) => one === undefined).length;
 }

@@ -150,9 +150,9 @@ export function checkReplacementRoutes(
   app: { routes: readonly Route[]; pages: readonly Route[] },
   errors: ConfigErrors,
 ): void {
-  const shapeOf = (method: string, path: string) => `${method} ${path.replace(/:\w+/g, ':')}`;
+  const normalizePath = (method: string, path: string) => `${method} ${path.replace(/:\w+/g, ':')}`;
   const withFullPaths = [...app.routes.map((route) => ({ ...route, path: `/api${route.path}` })), ...app.pages];
-  const known = new Map(withFullPaths.map(({ method, path }) => [shapeOf(method, path), `${method} ${path}`]));
+  const known = new Map(withFullPaths.map(({ method, path }) => [normalizePath(method, path), `${method} ${path}`]));
   const declared = resources.flatMap((resource) =>
     deprecationsOfResource(resource).map(({ place, deprecation }) => ({
       deprecation,
@@ -169,7 +169,7 @@ export function checkReplacementRoutes(
     const replacement = deprecation.use === undefined ? undefined : parseReplacement(deprecation.use);
     if (replacement === undefined || !('route' in replacement)) continue;
     const { method, path } = replacement.route;
-    if (known.has(shapeOf(method, path))) continue;
+    if (known.has(normalizePath(method, path))) continue;
     const hint = suggestClosestName(deprecation.use!, known.values());
     at.at('use').report(`"${deprecation.use}" is not a route of this app${hint}`);
   }

@@ -53,11 +53,11 @@ function checkDuplicateNamesAndPaths(resources: readonly AnyResource[], at: Reso
       if (seen[kind].has(places[kind])) errors.report(`${kind} "${places[kind]}" is declared twice`);
       seen[kind].add(places[kind]);
     }
-    const keyOf = keys.get(places.table);
-    if (keyOf !== undefined && keyOf !== resource.name)
+    const keyOwner = keys.get(places.table);
+    if (keyOwner !== undefined && keyOwner !== resource.name)
       errors
         .at('collection')
-        .report(`"${places.table}" is already the name of the primary key of "${keyOf}"; choose another collection`);
+        .report(`"${places.table}" is already the name of the primary key of "${keyOwner}"; choose another collection`);
     const parent = paths.get(parentPathOf(places.path));
     if (parent !== undefined)
       errors.report(`path "${places.path}" would also match single records of "${parent}"; choose another path`);

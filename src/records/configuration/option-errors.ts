@@ -104,7 +104,7 @@ function checkIndexes(resource: AnyResource, errors: ConfigErrors): void {
 }
 
 /** The modifier that prevents all clients from sending a field, as written in the declaration. */
-function closingModifierOf({ hidden, readOnly, writableBy }: FieldSpec): string | undefined {
+function findClosingModifier({ hidden, readOnly, writableBy }: FieldSpec): string | undefined {
   if (hidden) return 'hidden()';
   if (readOnly) return 'readOnly()';
   return writableBy !== undefined && isPolicyForNobody(writableBy) ? 'writableBy("none")' : undefined;
@@ -124,7 +124,7 @@ function checkRequiredFieldsAreSettable(resource: AnyResource, errors: ConfigErr
   )
     return;
   for (const [name, { spec }] of Object.entries(resource.fields as Fields)) {
-    const closed = closingModifierOf(spec);
+    const closed = findClosingModifier(spec);
     if (!spec.required || 'default' in spec || spec.owner) continue;
     const at = errors.at(`field "${name}"`);
     if (closed === undefined) {

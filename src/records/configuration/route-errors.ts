@@ -139,8 +139,8 @@ export function checkCustomRoutes(
 
 /** Routes that match the same requests, as `GET /posts/:id`. A custom route of a resource may precede its CRUD route. */
 function findDuplicateRoutes(routes: readonly Route[]): string[] {
-  const requestShapeOf = (route: Route) => `${route.method} ${route.path.replace(/:\w+/g, ':')}`;
-  return [...Map.groupBy(routes, requestShapeOf).values()]
+  const normalizeRequest = (route: Route) => `${route.method} ${route.path.replace(/:\w+/g, ':')}`;
+  return [...Map.groupBy(routes, normalizeRequest).values()]
     .filter((same) => same.length > 1)
     .map(([route]) => `${route!.method} ${route!.path}`);
 }

@@ -6,14 +6,14 @@ import { fieldTypeOf } from '../fields/field-type.ts';
 const QUERY_MODIFIERS = ['filterable', 'sortable', 'searchable', 'aggregatable'] as const;
 
 /** The modifier or type that hides a field from every viewer, as written in the declaration. */
-function hidingModifierOf(spec: FieldSpec): string | undefined {
+function findHidingModifier(spec: FieldSpec): string | undefined {
   if (spec.hidden) return 'hidden()';
   if (spec.writeOnly) return 'writeOnly()';
   return fieldTypeOf(spec).concealed ? `a ${spec.type.kind}` : undefined;
 }
 
 /** The text of a function that decides for each record if a field is visible; undefined if there is none. */
-function visibilityFunctionOf({ visibleTo }: FieldSpec): string | undefined {
+function findVisibilityFunction({ visibleTo }: FieldSpec): string | undefined {
   const [rule] = visibleTo === undefined ? [] : compilePolicy(visibleTo, () => undefined).functions;
   return rule && textOfPolicyFunction(rule);
 }
@@ -29,7 +29,7 @@ export function isPolicyForNobody(policy: Policy): boolean {
 
 function checkQueryModifiers(spec: FieldSpec, secret: string | undefined, errors: ConfigErrors): void {
   const unseen = spec.visibleTo !== undefined && isPolicyForNobody(spec.visibleTo);
-  const rule = visibilityFunctionOf(spec);
+  const rule = findVisibilityFunction(spec);
   for (const query of QUERY_MODIFIERS) {
     if (!spec[query]) continue;
     if (unseen)
@@ -68,7 +68,7 @@ export function checkVisibility(spec: FieldSpec, errors: ConfigErrors): void {
       errors.report(`${rule}(undefined) would open the field to everyone; give it a policy`);
     else if (spec[rule] !== undefined) compilePolicy(spec[rule], (text) => errors.at(rule).report(text));
   }
-  const secret = hidingModifierOf(spec);
+  const secret = findHidingModifier(spec);
   checkQueryModifiers(spec, secret, errors);
   checkContradictions(spec, secret, errors);
 }

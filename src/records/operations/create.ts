@@ -17,10 +17,10 @@ import type { Entity } from '../store/entity.ts';
 import type { RecordTimes } from '../store/store.ts';
 import { toConflictError } from '../writes/conflict-errors.ts';
 import { attachFiles, mayAttachFiles, resolveFiles } from '../writes/files.ts';
-import { guardOf } from '../writes/guard.ts';
+import { findGuard } from '../writes/guard.ts';
 import { applyBeforeHook } from '../writes/hooks.ts';
 import { validateInput } from '../writes/validate.ts';
-import { changeCauseOf, hashPasswords, type PasswordHashes, runAfterCommitSteps } from '../writes/write-steps.ts';
+import { createChangeCause, hashPasswords, type PasswordHashes, runAfterCommitSteps } from '../writes/write-steps.ts';
 import type { RecordsContext } from './context.ts';
 
 const reservedIds = createPerRequestStore<string>('reserved id');
@@ -35,7 +35,7 @@ export function reservedIdOf(req: IncomingMessage): string | undefined {
   return reservedIds.get(req);
 }
 
-interface Options {
+interface CreateOptions {
   /** Skips the create policy: the caller has already checked another one, as registration does. */
   authorized?: boolean;
   /** The record's id; left out: a new one. */
@@ -52,7 +52,7 @@ interface Options {
   check?: (values: Values) => ErrorDetails;
 }
 
-function passwordHashesOf({ fields }: CompiledResource, hash: string): Values {
+function hashesForPasswordFields({ fields }: CompiledResource, hash: string): Values {
   return Object.fromEntries(fields.filter(({ type }) => type.concealed).map(({ name }) => [name, hash]));
 }
 
@@ -112,7 +112,7 @@ async function authorizeAndInsertRecord(
   { resource: declared, store }: Entity,
   input: unknown,
   operation: OperationContext,
-  options: Options,
+  options: CreateOptions,
 ): Promise<StoredRecord> {
   const resource = options.passwordHash === undefined ? declared : withoutPasswordFields(declared);
   const { hashes = new Map() } = options;
@@ -134,7 +134,7 @@ async function authorizeAndInsertRecord(
   values = { ...values, ...options.trusted };
   const refused = options.check?.(values) ?? {};
   if (Object.keys(refused).length > 0) throw validationError(refused);
-  await guardOf(context, declared, operation)?.check({ after: values }, operation, undefined);
+  await findGuard(context, declared, operation)?.check({ after: values }, operation, undefined);
   if (resource.checkedReferences.length > 0) {
     const isChosenByCaller = idsChosenByCaller(input, validated);
     const [missing] = await findMissingReferences(context, resource, [{ values, isChosenByCaller }], operation);
@@ -143,10 +143,10 @@ async function authorizeAndInsertRecord(
   const hashed =
     options.passwordHash === undefined
       ? await hashPasswords(context, resource, values, hashes)
-      : { ...values, ...passwordHashesOf(declared, options.passwordHash) };
+      : { ...values, ...hashesForPasswordFields(declared, options.passwordHash) };
   const id = options.id ?? newId();
   const inserting = store
-    .insert(id, hashed, changeCauseOf(context, operation), options.times)
+    .insert(id, hashed, createChangeCause(context, operation), options.times)
     .catch((error: unknown) => {
       throw toConflictError(resource, error);
     });
@@ -162,7 +162,7 @@ export async function createRecord(
   entity: Entity,
   input: unknown,
   operation: OperationContext,
-  options: Options = {},
+  options: CreateOptions = {},
 ): Promise<StoredRecord> {
   const { resource } = entity;
   const hooks = resource.declaration.hooks;

@@ -8,12 +8,12 @@ import { checkForeignKeys, prepareDeletion, releaseReferences, toDeletionError }
 import type { Entity } from '../store/entity.ts';
 import type { WriteCondition } from '../store/store.ts';
 import { ifMatchConditions } from '../store/versions.ts';
-import { checkWritten, guardOf } from '../writes/guard.ts';
+import { checkWritten, findGuard } from '../writes/guard.ts';
 import { createHookContext, runBeforeHook } from '../writes/hooks.ts';
 import { abortOnError } from '../writes/transaction.ts';
 import {
-  changeCauseOf,
   conditionsAfterLoad,
+  createChangeCause,
   loadAuthorizedForWrite,
   retryOnConflict,
   runAfterCommitSteps,
@@ -30,7 +30,7 @@ async function attemptDelete(
 ): Promise<StoredRecord | undefined> {
   const { resource, store } = entity;
   const hooks = resource.declaration.hooks;
-  const guard = guardOf(context, resource, operation);
+  const guard = findGuard(context, resource, operation);
   await guard?.lock(context.database);
   const allowed = operation.system ? [] : await policyConditionsForWrite(resource, 'delete', operation);
   let conditions: WriteCondition[] | undefined = allowed;
@@ -53,7 +53,7 @@ async function attemptDelete(
     affected = await prepareDeletion(context, deletion, operation);
   }
   const removed = await store
-    .remove(id, guarded, changeCauseOf(context, operation), listPrivilegesThatAllowedDeletion(resource, operation))
+    .remove(id, guarded, createChangeCause(context, operation), listPrivilegesThatAllowedDeletion(resource, operation))
     .catch((error: unknown) => {
       throw toDeletionError(error);
     });
@@ -113,7 +113,7 @@ export async function deleteRecord(
   const always =
     context.deletionSteps.has(resource.name) ||
     context.referrers.has(resource.name) ||
-    guardOf(context, resource, operation) !== undefined;
+    findGuard(context, resource, operation) !== undefined;
   const usesTransaction = always || resource.declaration.hooks?.beforeDelete !== undefined;
   const record = await retryOnConflict(entity, id, operation, (as) =>
     usesTransaction

@@ -1,6 +1,6 @@
 import type { CursorMeta, PageMeta } from '../../declare/service.ts';
 import type { OperationContext } from '../access/operation-context.ts';
-import { addReadTime, readTimeOf } from '../query/cursor.ts';
+import { addReadTime, parseReadTime } from '../query/cursor.ts';
 import type { RawQuery } from '../query/parse.ts';
 import type { Entity } from '../store/entity.ts';
 import type { RecordsContext } from './context.ts';
@@ -30,7 +30,7 @@ export function chooseListSource(
 ): ListSource | Promise<ListSource> {
   const { replica, replicaEntities } = context;
   if (replica === undefined || replicaEntities === undefined) return { entity, context, addReadTime: (meta) => meta };
-  const notBefore = readTimeOf(after);
+  const notBefore = parseReadTime(after);
   const newestRequested = REQUESTS_NEWEST.test(req?.headers['cache-control'] ?? '');
   // The first page sets the time for all that follow: with a new one for each, fast paging would never return to the replica.
   const addTime = <Meta extends PageMeta | CursorMeta>(meta: Meta) =>

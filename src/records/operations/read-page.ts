@@ -57,7 +57,7 @@ async function readSlice(
 }
 
 /** The slice of a deep page, read from the nearer end of the list. */
-function fromNearerEnd({ limit, offset }: Slice, total: number): Omit<Slice, 'after'> {
+function readFromNearerEnd({ limit, offset }: Slice, total: number): Omit<Slice, 'after'> {
   const rows = Math.min(limit, total - offset);
   const rowsBehind = total - offset - rows;
   return offset > MAX_FAST_OFFSET && rowsBehind < offset
@@ -76,7 +76,7 @@ async function readSliceAndTotal(pageRead: PageRead, slice: Omit<Slice, 'after'>
   if (slice.offset >= total) return [{ records: [], isCut: false }, total];
   // Sorting by referenced records reads the whole list from either end.
   if (sortsByRelated(query.sort)) return [await readSlice(pageRead, slice), total];
-  return [await readSlice(pageRead, fromNearerEnd({ ...slice, after: undefined }, total)), total];
+  return [await readSlice(pageRead, readFromNearerEnd({ ...slice, after: undefined }, total)), total];
 }
 
 /** A total that may be capped, as in the metadata of a page. */

@@ -56,7 +56,7 @@ export interface StoredPage {
 }
 
 /** The position of a record in a list. */
-function positionOfRecord(sort: ListQuery['sort'], record: StoredRecord): Position {
+function getSortPosition(sort: ListQuery['sort'], record: StoredRecord): Position {
   return sort.map((term) => record[term.field] ?? null);
 }
 
@@ -88,7 +88,7 @@ async function readPosition(
 ): Promise<Position | undefined> {
   if (sortsByRelated(sort)) return store.positionOf(id, sort, allowed);
   const record = await store.read(id, allowed);
-  return record && positionOfRecord(sort, record);
+  return record && getSortPosition(sort, record);
 }
 
 /** The conditions that list policy and scope filter put on a list. */
@@ -115,7 +115,7 @@ export async function parseAndAuthorizeList(
   const { maxLimit } = settings.pagination;
   const query = parseListQuery(resource, raw, operation.system ? 'system' : operation.user, {
     limits: { ...settings.pagination, maxLimit: byCode ? Math.max(maxLimit, MAX_LIMIT_OF_CODE) : maxLimit },
-    resourceOf: (name) => entities.get(name)!.resource,
+    getResource: (name) => entities.get(name)!.resource,
     byCode,
   });
   const wanted = operation.system ? query.conditions : await checkRelatedVisibility(query.conditions, operation);
@@ -125,12 +125,12 @@ export async function parseAndAuthorizeList(
     query: { ...query, sort },
     allowed: narrowed,
     whole: { ...query, sort, conditions: [...narrowed, ...wanted] },
-    from: storeOf(entity, query),
+    from: chooseStore(entity, query),
   };
 }
 
 /** The store with the records that a query asks for: those that exist, or deleted ones too. */
-export function storeOf({ store, archive }: Entity, { deleted }: ListQuery): Store {
+export function chooseStore({ store, archive }: Entity, { deleted }: ListQuery): Store {
   return deleted === undefined ? store : archive![deleted];
 }
 
@@ -192,7 +192,7 @@ export async function listRecords(
   }: { byCode?: boolean; source?: ListSource | Promise<ListSource>; maxBytes?: number | undefined } = {},
 ): Promise<StoredPage> {
   const { allowed, query, whole } = await parseAndAuthorizeList(context, entity, raw, operation, byCode);
-  const from = storeOf((await source)?.entity ?? entity, query);
+  const from = chooseStore((await source)?.entity ?? entity, query);
   return runListWithTimeoutError(entity.resource, query, raw, async () => {
     const after = await resolveStartPosition(entity, from, query, allowed);
     const pageRead = { store: from, query: whole, after, operation, bytes: maxBytes };
@@ -234,7 +234,7 @@ async function positionAfterPage(
   sort: ListQuery['sort'],
   record: StoredRecord,
 ): Promise<Position> {
-  if (!sortsByRelated(sort)) return positionOfRecord(sort, record);
+  if (!sortsByRelated(sort)) return getSortPosition(sort, record);
   const position = await store.positionOf(record.id, sort, []);
   if (position !== undefined) return position;
   throw new ApiError(

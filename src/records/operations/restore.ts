@@ -19,8 +19,8 @@ import type { WriteCondition } from '../store/store.ts';
 import { assertIfMatch } from '../store/versions.ts';
 import { toConflictError } from '../writes/conflict-errors.ts';
 import { attachFiles } from '../writes/files.ts';
-import { guardOf } from '../writes/guard.ts';
-import { changeCauseOf, retryOnConflict, runAfterCommitSteps, unchangedCondition } from '../writes/write-steps.ts';
+import { findGuard } from '../writes/guard.ts';
+import { createChangeCause, retryOnConflict, runAfterCommitSteps, unchangedCondition } from '../writes/write-steps.ts';
 import type { RecordsContext } from './context.ts';
 import { hasRestoreHook, prepareRestoredValues } from './restored-values.ts';
 
@@ -53,7 +53,7 @@ async function restoreOne(
   operation: OperationContext,
 ): Promise<StoredRecord | undefined> {
   const { resource, store } = entity;
-  const cause = changeCauseOf(context, operation);
+  const cause = createChangeCause(context, operation);
   const record = await store.restore(id, changes, conditions, cause).catch((error: unknown) => {
     throw toConflictError(resource, error);
   });
@@ -79,7 +79,7 @@ export async function restoreLocked(
   const together: string[] = [];
   for (const record of records) {
     const { id } = record;
-    await guardOf(context, resource, operation)?.check({ after: record }, operation, undefined);
+    await findGuard(context, resource, operation)?.check({ after: record }, operation, undefined);
     let changes: Values;
     try {
       changes = await prepareRestoredValues(context, entity, record, operation);
@@ -92,7 +92,7 @@ export async function restoreLocked(
     else await restoreOne(context, entity, { id, changes, conditions: [] }, operation);
   }
   if (together.length === 0) return;
-  const statement = createRestoreOfManyStatement(resource, codec, together, changeCauseOf(context, operation));
+  const statement = createRestoreOfManyStatement(resource, codec, together, createChangeCause(context, operation));
   for (const record of codec.fromChange(...(await context.database.write(statement))))
     await runAfterRestore(context, entity, record, operation);
 }
@@ -169,7 +169,7 @@ async function attemptRestore(
   const deleted = await loadDeletedRecord(entity, id, operation);
   const allowed = operation.system ? [] : [await authorizeRestore(entity, deleted, operation)];
   assertIfMatch(entity.versionOf, deleted, operation.ifMatch);
-  await guardOf(context, entity.resource, operation)?.check({ after: deleted }, operation, undefined);
+  await findGuard(context, entity.resource, operation)?.check({ after: deleted }, operation, undefined);
   const conditions = [...allowed, ...unchangedCondition(entity, deleted)];
   if (restoresInTransaction(context, entity.resource))
     return restoreInTransaction(context, entity, deleted, conditions, operation);

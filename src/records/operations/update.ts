@@ -5,7 +5,7 @@ import type { OperationContext } from '../access/operation-context.ts';
 import {
   assertNoMissingReferences,
   findMissingReferences,
-  heldReference,
+  hadReference,
   idsChosenByCaller,
   locksReferences,
 } from '../references/check-references.ts';
@@ -16,13 +16,13 @@ import { ifMatchConditions } from '../store/versions.ts';
 import { toConflictError } from '../writes/conflict-errors.ts';
 import { attachFiles, mayAttachFiles, resolveFiles } from '../writes/files.ts';
 import type { ChangeGuard } from '../writes/guard.ts';
-import { checkWritten, guardOf } from '../writes/guard.ts';
+import { checkWritten, findGuard } from '../writes/guard.ts';
 import { applyBeforeHook } from '../writes/hooks.ts';
 import { needsRecordForVisibility, setsUnseenField } from '../writes/unseen-fields.ts';
 import { needsStoredRecord, validateInput } from '../writes/validate.ts';
 import {
-  changeCauseOf,
   conditionsAfterLoad,
+  createChangeCause,
   hashPasswords,
   loadAuthorizedForWrite,
   retryOnConflict,
@@ -77,13 +77,13 @@ export async function runAfterUpdate(
 }
 
 /** The guard of an update that sets one of its fields; undefined if there is none. */
-export function guardOfUpdate(
+export function createUpdateGuard(
   context: RecordsContext,
   resource: CompiledResource,
   input: unknown,
   operation: OperationContext,
 ): ChangeGuard | undefined {
-  const guard = guardOf(context, resource, operation);
+  const guard = findGuard(context, resource, operation);
   const sets = guard !== undefined && Object.keys(Object(input)).some((name) => guard.fields.has(name));
   return sets ? guard : undefined;
 }
@@ -159,13 +159,13 @@ async function attemptUpdate(
     if (missing!.length > 0) {
       // Authorize first, as above. A reference that the record holds already may be sent back, even if its record is hidden from the caller.
       const held = before ?? (await loadAuthorizedForWrite(entity, id, 'update', operation));
-      const added = missing!.filter((one) => !heldReference(one, held));
+      const added = missing!.filter((one) => !hadReference(one, held));
       assertNoMissingReferences(resource, added, operation);
     }
   }
   const hashed = await hashPasswords(context, resource, changes);
   const guarded = [...conditions, ...ifMatchConditions(resource, operation.ifMatch)];
-  const cause = changeCauseOf(context, operation);
+  const cause = createChangeCause(context, operation);
   const written = await store.update(id, hashed, guarded, cause, { before, isForced }).catch((error: unknown) => {
     throw toConflictError(resource, error);
   });
@@ -187,7 +187,7 @@ export async function updateRecordWithPrevious(
 ): Promise<WriteResult> {
   const { resource } = entity;
   const hook = resource.declaration.hooks?.beforeUpdate;
-  const guard = guardOfUpdate(context, resource, input, operation);
+  const guard = createUpdateGuard(context, resource, input, operation);
   const always = mayAttachFiles(context, resource, input, hook) || guard !== undefined;
   const usesTransaction = hook !== undefined || locksReferences(resource) || always;
   const written = await retryOnConflict(entity, id, operation, (as) =>

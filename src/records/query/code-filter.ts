@@ -5,7 +5,7 @@ import type { CompiledResource } from '../schema/compiled.ts';
 import {
   createComparisonFromCode,
   EQUALITY_OPERATORS,
-  fieldSpecOf,
+  findFieldSpec,
   isOperatorObject,
   toComparableValue,
 } from './comparison.ts';
@@ -37,7 +37,7 @@ function resolveFilterableField(resource: CompiledResource, name: string, viewer
     const { spec, operators } = resource.field.get(name)!;
     return { name, spec, operators };
   }
-  const spec = fieldSpecOf(resource, name);
+  const spec = findFieldSpec(resource, name);
   if (spec === undefined || fieldTypeOf(spec).concealed) {
     const known = resource.fields.filter((field) => !field.type.concealed).map((field) => field.name);
     throw queryError(`Unknown field "${name}" in a filter; filterable fields: ${joinNames(['id', ...known])}`);

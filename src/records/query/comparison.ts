@@ -65,7 +65,7 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
 }
 
 /** The declaration of a field, including the record's own fields; undefined for an unknown field. */
-export function fieldSpecOf(resource: CompiledResource, field: string): FieldSpec | undefined {
+export function findFieldSpec(resource: CompiledResource, field: string): FieldSpec | undefined {
   if (field === 'id') return { type: idType };
   if (resource.timestamps && (field === 'createdAt' || field === 'updatedAt')) return { type: dateType };
   return resource.field.get(field)?.spec;

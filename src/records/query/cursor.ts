@@ -3,7 +3,7 @@ import type { StoredRecord } from '../../declare/host.ts';
 import { isId } from '../../platform/helpers/ids.ts';
 import { fieldTypeOf } from '../fields/field-type.ts';
 import type { CompiledResource, SortTerm } from '../schema/compiled.ts';
-import { fieldSpecOf } from './comparison.ts';
+import { findFieldSpec } from './comparison.ts';
 import type { ListQuery, Position } from './list-query.ts';
 import { queryError } from './parameter.ts';
 
@@ -45,7 +45,7 @@ export function addReadTime(cursor: string, time: number): string {
 }
 
 /** The time at which the page of a cursor was read; undefined if the cursor does not say. */
-export function readTimeOf(after: unknown): number | undefined {
+export function parseReadTime(after: unknown): number | undefined {
   const time = typeof after === 'string' ? READ_TIME.exec(after)?.[1] : undefined;
   return time === undefined ? undefined : Number.parseInt(time, 36);
 }
@@ -61,7 +61,7 @@ function parseJsonOrUndefined(payload: string): unknown {
 /** The value of a sort term as records hold it; undefined for a value of the wrong type. */
 function parseTermValue(resource: CompiledResource, { field }: SortTerm, value: unknown): unknown {
   if (value === null) return resource.field.has(field) ? null : undefined;
-  const spec = fieldSpecOf(resource, field)!;
+  const spec = findFieldSpec(resource, field)!;
   return fieldTypeOf(spec).comparable?.(value, spec);
 }
 

@@ -9,7 +9,7 @@ export const MAX_PATHS = 20;
 export const MAX_LEVELS = 3;
 
 /** Finds a resource by its name. */
-export type ResourceOf = (name: string) => CompiledResource;
+export type GetResource = (name: string) => CompiledResource;
 
 interface IncludeTree extends Map<string, IncludeTree> {}
 
@@ -37,7 +37,7 @@ function isCount(resource: CompiledResource, name: string): boolean {
  * Adds a path to the tree. After its first reference, a path must not return to a resource that the path has already passed:
  * self-references are expanded once.
  */
-function addIncludePath(root: CompiledResource, path: string, tree: IncludeTree, resourceOf: ResourceOf): void {
+function addIncludePath(root: CompiledResource, path: string, tree: IncludeTree, getResource: GetResource): void {
   const includeError = (why: string) => queryError(`Cannot include "${shortenForMessage(path)}"; ${why}`);
   const segments = path.split('.');
   if (segments.length > MAX_LEVELS) throw includeError(`a path has at most ${MAX_LEVELS} references`);
@@ -55,7 +55,7 @@ function addIncludePath(root: CompiledResource, path: string, tree: IncludeTree,
     }
     passed.add(target);
     source = resource;
-    resource = resourceOf(target);
+    resource = getResource(target);
     const below = level.get(name) ?? new Map();
     level.set(name, below);
     level = below;
@@ -63,7 +63,7 @@ function addIncludePath(root: CompiledResource, path: string, tree: IncludeTree,
 }
 
 /** All paths of at most `maxLevels` references that `include` may contain, the short ones first. */
-export function listIncludablePaths(resource: CompiledResource, resourceOf: ResourceOf, maxLevels: number): string[] {
+export function listIncludablePaths(resource: CompiledResource, getResource: GetResource, maxLevels: number): string[] {
   interface IncludePath {
     path: string;
     end: string;
@@ -72,13 +72,13 @@ export function listIncludablePaths(resource: CompiledResource, resourceOf: Reso
     ends: boolean;
   }
   const extendPath = ({ path, end, passed, ends }: IncludePath): IncludePath[] =>
-    [...(ends ? [] : includableNamesOf(resourceOf(end)))]
+    [...(ends ? [] : includableNamesOf(getResource(end)))]
       .filter(([, target]) => path === '' || !passed.includes(target))
       .map(([name, target]) => ({
         path: path === '' ? name : `${path}.${name}`,
         end: target,
         passed: [...passed, target],
-        ends: isCount(resourceOf(end), name),
+        ends: isCount(getResource(end), name),
       }));
   const levels: IncludePath[][] = [[{ path: '', end: resource.name, passed: [resource.name], ends: false }]];
   while (levels.length <= maxLevels) levels.push(levels.at(-1)!.flatMap(extendPath));
@@ -86,10 +86,10 @@ export function listIncludablePaths(resource: CompiledResource, resourceOf: Reso
 }
 
 /** Parses `include` into a tree: names of references and reverse relations, or paths of them joined by dots. */
-export function parseInclude(resource: CompiledResource, text: string, resourceOf: ResourceOf): Includes {
+export function parseInclude(resource: CompiledResource, text: string, getResource: GetResource): Includes {
   const paths = new Set(text.split(','));
   if (paths.size > MAX_PATHS) throw queryError(`The query parameter "include" takes at most ${MAX_PATHS} paths`);
   const tree: IncludeTree = new Map();
-  for (const path of paths) addIncludePath(resource, path, tree, resourceOf);
+  for (const path of paths) addIncludePath(resource, path, tree, getResource);
   return tree;
 }

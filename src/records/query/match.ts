@@ -30,13 +30,13 @@ function meetsComparison({ op, value, order = compareScalars }: Comparison, stor
 }
 
 /** The known facts about a record in memory: which values were erased, and which conditions on related records it meets. */
-interface Known {
+interface KnownFacts {
   /** Fields whose values are unknown: conditions on them count as met. */
   unknown: ReadonlySet<string>;
   isRelated(condition: RelatedCondition): boolean;
 }
 
-function meets(condition: Condition, record: StoredRecord, known: Known): boolean {
+function meets(condition: Condition, record: StoredRecord, known: KnownFacts): boolean {
   if (condition instanceof RelatedCondition) return known.isRelated(condition);
   if ('never' in condition) return false;
   if ('any' in condition) return condition.any.some((one) => meets(one, record, known));
@@ -67,18 +67,18 @@ export function meetsConditions(
   lookUp: RelatedLookup,
   unknown = NO_UNKNOWN_FIELDS,
 ): boolean | Promise<boolean> {
-  const meetsAll = (isRelated: Known['isRelated']) =>
+  const meetsAll = (isRelated: KnownFacts['isRelated']) =>
     conditions.every((one) => meets(one, record, { unknown, isRelated }));
   // Related records are only looked up if the result depends on them.
   if (!meetsAll(() => true)) return false;
-  return meetsAll(() => false) || meetsRelated(conditions, record, lookUp, meetsAll);
+  return meetsAll(() => false) || meetsRelatedCondition(conditions, record, lookUp, meetsAll);
 }
 
-async function meetsRelated(
+async function meetsRelatedCondition(
   conditions: readonly Condition[],
   record: StoredRecord,
   lookUp: RelatedLookup,
-  meetsAll: (isRelated: Known['isRelated']) => boolean,
+  meetsAll: (isRelated: KnownFacts['isRelated']) => boolean,
 ): Promise<boolean> {
   const related = conditions.flatMap(relatedConditionsIn);
   const results = await Promise.all(related.map((one) => lookUp(one, record)));

@@ -4,7 +4,7 @@ import type { CompiledResource } from '../schema/compiled.ts';
 import { addIdTieBreaker } from '../schema/indexes.ts';
 import { parseCursor } from './cursor.ts';
 import { isFilterable, parseSearch, type QueryViewer } from './filter.ts';
-import { parseInclude, type ResourceOf } from './include.ts';
+import { type GetResource, parseInclude } from './include.ts';
 import { type Includes, type ListQuery, MAX_FAST_OFFSET } from './list-query.ts';
 import {
   assertGivenOnce,
@@ -68,9 +68,9 @@ function parseFieldsParameter(resource: CompiledResource, text: string): Set<str
 function parseSelection(
   resource: CompiledResource,
   { include, fields }: { include?: string | undefined; fields?: string | undefined },
-  resourceOf: ResourceOf,
+  getResource: GetResource,
 ): Pick<ListQuery, 'include' | 'fields'> {
-  const included: Includes = include === undefined ? new Map() : parseInclude(resource, include, resourceOf);
+  const included: Includes = include === undefined ? new Map() : parseInclude(resource, include, getResource);
   const selected = fields === undefined ? undefined : parseFieldsParameter(resource, fields);
   return { include: included, fields: selected && new Set([...selected, ...included.keys()]) };
 }
@@ -83,14 +83,14 @@ function parseSelection(
 export function parseReadQuery(
   resource: CompiledResource,
   query: RawQuery,
-  resourceOf: ResourceOf,
+  getResource: GetResource,
 ): Pick<ListQuery, 'include' | 'fields'> {
   const shape: { include?: string; fields?: string } = {};
   for (const [name, value] of Object.entries(query)) {
     if (name === 'include' || name === 'fields') shape[name] = requireSingleText(name, value);
     else throw queryError(`Unknown query parameter "${shortenForMessage(name)}"; allowed here: include, fields`);
   }
-  return parseSelection(resource, shape, resourceOf);
+  return parseSelection(resource, shape, getResource);
 }
 
 const LIST_PARAMETERS = ['page', 'limit', 'sort', 'include', 'fields', 'after', 'count', 'q', 'deleted'] as const;
@@ -124,9 +124,9 @@ function parseDeleted(deleted: string | undefined): ListQuery['deleted'] {
   throw queryError('The query parameter "deleted" can only be "only" or "with"');
 }
 
-interface Options {
+interface ParseOptions {
   limits: Limits;
-  resourceOf: ResourceOf;
+  getResource: GetResource;
   /** Whether code passes the query, with typed values, rather than a client with texts. */
   byCode: boolean;
 }
@@ -168,7 +168,7 @@ export function parseListQuery(
   resource: CompiledResource,
   query: RawQuery,
   viewer: QueryViewer,
-  { limits, resourceOf, byCode }: Options,
+  { limits, getResource, byCode }: ParseOptions,
 ): ListQuery {
   const parameters: ListParameters = {};
   const filters: [string, unknown][] = [];
@@ -194,7 +194,7 @@ export function parseListQuery(
   return {
     ...order,
     ...paging,
-    ...parseSelection(resource, parameters, resourceOf),
+    ...parseSelection(resource, parameters, getResource),
     count: parameters.after === undefined ? requestedCount : 'none',
     conditions: search === undefined || isWindowed ? conditions : [...conditions, search],
     windowSearch: isWindowed ? search : undefined,

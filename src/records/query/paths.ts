@@ -54,7 +54,7 @@ function followRelation(
   rules: PathRules,
 ): Condition[] {
   const relation = rules.relationOf(resource, name, filters[0]!);
-  const target = resource.resourceOf(relation.target);
+  const target = resource.getResource(relation.target);
   const some = parseLevel(target, filters, depth + 1, rules);
   const isReverse = relation.kind === 'reverse';
   const visibility = rules.visibilityOf(isReverse ? target : resource, relation);
@@ -142,7 +142,7 @@ export function relatedExistsCondition(
   wanted: boolean,
   viewer: QueryViewer,
 ): Condition {
-  const target = resource.resourceOf(relation.target);
+  const target = resource.getResource(relation.target);
   const visibility = fieldVisibilityCondition(target, relation.field, relatedQueryViewer(viewer, target));
   return new RelatedCondition(target, joinOfRelation(relation), visibility === undefined ? [] : [visibility], {
     unchecked: viewer === 'system' ? undefined : relation,

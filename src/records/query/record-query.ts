@@ -14,13 +14,13 @@ export class RecordQuery implements DeclaredQuery {
     this.#resource = resource;
     this.#conditions = conditions;
     this.#field = field;
-    comparedColumnOf(resource, field);
+    describeComparedColumn(resource, field);
   }
 
   /** The condition that a column has one of the values. */
   static conditionFor(query: RecordQuery, resource: CompiledResource, field: string): Condition {
-    const compared = comparedColumnOf(resource, field);
-    const selected = comparedColumnOf(query.#resource, query.#field);
+    const compared = describeComparedColumn(resource, field);
+    const selected = describeComparedColumn(query.#resource, query.#field);
     if (selected.isArray || compared.type !== selected.type)
       throw new Error(
         `"${field}" of "${resource.name}" cannot be compared with "${query.#field}" of "${query.#resource.name}": the types of the fields differ`,
@@ -36,7 +36,7 @@ export class RecordQuery implements DeclaredQuery {
 }
 
 /** The column of a field with comparable values, and the type of these values. */
-function comparedColumnOf(resource: CompiledResource, name: string) {
+function describeComparedColumn(resource: CompiledResource, name: string) {
   if (name === 'id') return { column: 'id', type: 'text', isArray: false };
   const field = resource.field.get(name);
   if (field === undefined || field.type.concealed || field.spec.encrypted || field.type.comparable === undefined)

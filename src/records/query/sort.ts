@@ -58,7 +58,7 @@ function parseRelatedTerm(
     const relation = followed.find(({ name }) => name === part);
     if (relation === undefined)
       throw refuse(`references of "${holder.name}" to sort by: ${joinNames(followed.map(({ name }) => name))}`);
-    holder = holder.resourceOf(relation.target);
+    holder = holder.getResource(relation.target);
     steps.push({ relation, target: holder, visible: [] });
   }
   const allowed = fieldsSortableBy(holder, holder === resource ? viewer : relatedQueryViewer(viewer, holder));

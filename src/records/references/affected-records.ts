@@ -60,7 +60,7 @@ class IdsByResource extends Map<string, Set<string>> {
 }
 
 /** What happens to a record that refers to a deleted one. An erasure cannot be refused, so it clears references that restrict deletions. */
-function actionOf({ onDelete }: Referrer, { erases }: Deletion): 'restrict' | 'delete' | 'clear' {
+function chooseAction({ onDelete }: Referrer, { erases }: Deletion): 'restrict' | 'delete' | 'clear' {
   if (onDelete === 'cascade') return 'delete';
   return onDelete === 'restrict' && !erases ? 'restrict' : 'clear';
 }
@@ -90,7 +90,7 @@ export async function findAffectedRecords(context: ReferrerContext, deletion: De
   while (level.size > 0 && found <= max) {
     const searches = [...level].flatMap(([target, ids]) =>
       (context.referrers.get(target) ?? []).map((referrer) => {
-        const action = actionOf(referrer, deletion);
+        const action = chooseAction(referrer, deletion);
         const { resource } = context.entities.get(referrer.resource)!;
         const locks = action !== 'restrict';
         // Records that are deleted as well do not restrict the deletion, so any of all referring ones may.

@@ -8,8 +8,8 @@ import type { CompiledField } from '../schema/compiled.ts';
 import { foreignKeysBelow } from '../schema/references.ts';
 import type { Entity } from '../store/entity.ts';
 import { createDeletionOfManyStatement, createReferenceClearingStatement } from '../store/referring-rows.ts';
-import { checkWritten, type GuardContext, guardOf } from '../writes/guard.ts';
-import { changeCauseOf, runAfterCommitSteps, type WriteContext } from '../writes/write-steps.ts';
+import { checkWritten, findGuard, type GuardContext } from '../writes/guard.ts';
+import { createChangeCause, runAfterCommitSteps, type WriteContext } from '../writes/write-steps.ts';
 import {
   type AffectedRecords,
   affectsOthers,
@@ -135,10 +135,10 @@ async function deleteMany(
   ids: readonly string[],
   operation: OperationContext,
 ): Promise<void> {
-  const statement = createDeletionOfManyStatement(resource, codec, ids, changeCauseOf(context, operation));
+  const statement = createDeletionOfManyStatement(resource, codec, ids, createChangeCause(context, operation));
   const rows = await context.database.write(statement);
   const { hooks } = resource.declaration;
-  const guard = guardOf(context, resource, operation);
+  const guard = findGuard(context, resource, operation);
   await guard?.lock(context.database);
   for (const record of codec.fromChange(...rows)) {
     if (guard !== undefined) await checkWritten(context, guard, { before: record }, operation);
@@ -156,7 +156,7 @@ async function clearMany(
   cleared: readonly { field: CompiledField; deleted: readonly string[] }[],
   operation: OperationContext,
 ): Promise<void> {
-  const cause = changeCauseOf(context, operation);
+  const cause = createChangeCause(context, operation);
   const rows = await context.database.write(createReferenceClearingStatement(resource, codec, ids, cleared, cause));
   const { hooks } = resource.declaration;
   const width = codec.columns.split(', ').length;

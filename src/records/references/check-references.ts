@@ -89,7 +89,7 @@ export async function findMissingReferences(
 }
 
 /** Whether a record held this reference already. */
-export function heldReference({ field, id }: MissingReference, before: StoredRecord): boolean {
+export function hadReference({ field, id }: MissingReference, before: StoredRecord): boolean {
   const value = before[field.name];
   return Array.isArray(value) ? value.includes(id) : value === id;
 }

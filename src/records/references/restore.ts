@@ -112,7 +112,7 @@ async function addRecordsOfCascade(
 }
 
 /** The missing references of a record that are not restored with it. */
-function danglingOf(restored: Restored, missing: readonly MissingReference[]): MissingReference[] {
+function findDanglingReferences(restored: Restored, missing: readonly MissingReference[]): MissingReference[] {
   return missing.filter(({ field, id }) => !restored.get(field.target!)?.has(id));
 }
 
@@ -122,7 +122,7 @@ function leaveOutDeletedByOthers(restored: Restored, rootId: string): void {
     isDone = true;
     for (const records of restored.values()) {
       for (const [id, { missing }] of records) {
-        const isGone = danglingOf(restored, missing).some(({ field }) => field.spec.onDelete === 'cascade');
+        const isGone = findDanglingReferences(restored, missing).some(({ field }) => field.spec.onDelete === 'cascade');
         if (id === rootId || !isGone) continue;
         records.delete(id);
         isDone = false;
@@ -137,7 +137,7 @@ async function clearDangling(context: ReferrerContext, restored: Restored): Prom
     const deleted = new Map<CompiledField, Set<string>>();
     const ids: string[] = [];
     for (const [id, { missing }] of records) {
-      const dangling = danglingOf(restored, missing);
+      const dangling = findDanglingReferences(restored, missing);
       if (dangling.length > 0) ids.push(id);
       for (const one of dangling) deleted.set(one.field, (deleted.get(one.field) ?? new Set()).add(one.id));
     }
@@ -169,7 +169,7 @@ export async function prepareRestore(
   leaveOutDeletedByOthers(restored, record.id);
   for (const records of restored.values()) {
     for (const [id, { missing }] of records) {
-      const kept = danglingOf(restored, missing).filter(({ field }) => !isCleared(field));
+      const kept = findDanglingReferences(restored, missing).filter(({ field }) => !isCleared(field));
       if (id === record.id)
         assertNoMissingReferences(
           resource,

@@ -8,7 +8,7 @@ import { rethrow } from '../../rules/allows-action.ts';
 import { columnTypeOf, fieldSchema, fieldTypeOf, isTextTooLongForIndex } from '../fields/field-type.ts';
 import { isPersonalField } from '../fields/personal-data.ts';
 import { MAX_INDEXED_BYTES, maxBytesInIndex } from '../fields/text-rules.ts';
-import { fileRulesOf } from '../fields/types/file.ts';
+import { findFileRules } from '../fields/types/file.ts';
 import type { CompiledField, CompiledResource, SortTerm } from './compiled.ts';
 import { defaultOrderIndexTerms, withIndexes } from './indexes.ts';
 import { compileRelations } from './relations.ts';
@@ -61,7 +61,7 @@ function compileField(
   const compared = spec.inner?.spec ?? spec;
   const { toColumn } = fieldTypeOf(compared);
   const transforms = hasCustomRulesOfKind(spec, 'standard') || hasCustomRulesOfKind(spec, 'content');
-  const holdsFiles = fileRulesOf(spec) !== undefined;
+  const holdsFiles = findFileRules(spec) !== undefined;
   return {
     name,
     column: snakeCase(name),
@@ -130,13 +130,13 @@ function compileResource(
   resource: AnyResource,
   unknownFields: 'reject' | 'strip',
   serializeFile: SerializeFile,
-): Omit<CompiledResource, 'indexes' | 'constraints' | 'relations' | 'resourceOf' | 'reportRuleError'> {
+): Omit<CompiledResource, 'indexes' | 'constraints' | 'relations' | 'getResource' | 'reportRuleError'> {
   const timestamps = resource.timestamps !== false;
   const ownerField = ownerFieldOf(resource);
   const fields = Object.entries(resource.fields as Fields).map(([name, field]) =>
     compileField(name, field, { unknownFields, serializeFile, maxBytes: maxBytesInDeclaredIndexes(resource, name) }),
   );
-  const compilePolicyOf = (action: Action) => compilePolicy(declaredOrDefaultPolicy(resource, action), ignoreError);
+  const compileActionPolicy = (action: Action) => compilePolicy(declaredOrDefaultPolicy(resource, action), ignoreError);
   const plural = pluralName(resource.name);
   const crud = resource.crud ?? true;
   const actions = new Set(crud === true ? ACTIONS : crud === false ? [] : crud);
@@ -156,14 +156,14 @@ function compileResource(
     checkedReferences: fields.filter((field) => field.spec.exists),
     ownerField,
     policies: {
-      list: compilePolicyOf('list'),
-      read: compilePolicyOf('read'),
-      create: compilePolicyOf('create'),
-      update: compilePolicyOf('update'),
-      delete: compilePolicyOf('delete'),
+      list: compileActionPolicy('list'),
+      read: compileActionPolicy('read'),
+      create: compileActionPolicy('create'),
+      update: compileActionPolicy('update'),
+      delete: compileActionPolicy('delete'),
       reference:
         resource.policies?.reference === undefined
-          ? compilePolicyOf('read')
+          ? compileActionPolicy('read')
           : compilePolicy(resource.policies.reference, ignoreError),
     },
     actions,
@@ -203,8 +203,8 @@ export function compileResources(
   });
   const relations = compileRelations(compiled);
   const byName = new Map<string, CompiledResource>();
-  const resourceOf = (name: string) => byName.get(name)!;
-  const related = compiled.map((resource) => ({ ...resource, relations: relations.get(resource.name)!, resourceOf }));
+  const getResource = (name: string) => byName.get(name)!;
+  const related = compiled.map((resource) => ({ ...resource, relations: relations.get(resource.name)!, getResource }));
   const indexed = withIndexes(related, taken);
   for (const resource of indexed) byName.set(resource.name, resource);
   return indexed;

@@ -108,7 +108,7 @@ export interface CompiledResource {
   /** The references of the resource and its reverse relations, by name. */
   relations: ReadonlyMap<string, Relation>;
   /** Returns a compiled resource of the app by its name. */
-  resourceOf(name: string): CompiledResource;
+  getResource(name: string): CompiledResource;
   /** The field that holds the owner's id; `id` if a record owns itself. */
   ownerField: string | undefined;
   policies: Record<Action | 'reference', CompiledPolicy>;

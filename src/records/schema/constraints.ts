@@ -32,7 +32,7 @@ function whereSql(resource: AnyResource, where: unknown, used: Set<string>): str
   return where === undefined ? '' : ` WHERE (${constraintConditionSql(resource, where, 'where', used)})`;
 }
 
-function exclusionOf(
+function compileExclusion(
   resource: AnyResource,
   { terms, where }: Extract<Constraint, { kind: 'exclude' }>,
   used: Set<string>,
@@ -67,7 +67,7 @@ function exclusionOf(
   return { definition, lockedBy, fields, ranges };
 }
 
-function uniqueOf(
+function compileUnique(
   resource: AnyResource,
   { fields, where }: Extract<Constraint, { kind: 'unique' }>,
   used: Set<string>,
@@ -78,9 +78,9 @@ function uniqueOf(
   return { definition: `(${columns.join(',')})${whereSql(resource, where, used)}`, lockedBy: [], fields, ranges: [] };
 }
 
-function definitionOf(resource: AnyResource, constraint: Constraint, used: Set<string>): Definition {
-  if (constraint.kind === 'exclude') return exclusionOf(resource, constraint, used);
-  if (constraint.kind === 'unique') return uniqueOf(resource, constraint, used);
+function compileDefinition(resource: AnyResource, constraint: Constraint, used: Set<string>): Definition {
+  if (constraint.kind === 'exclude') return compileExclusion(resource, constraint, used);
+  if (constraint.kind === 'unique') return compileUnique(resource, constraint, used);
   const definition = `CHECK (${constraintConditionSql(resource, constraint.condition, 'check', used)})`;
   return { definition, lockedBy: [], fields: [...used], ranges: [] };
 }
@@ -92,7 +92,7 @@ function definitionOf(resource: AnyResource, constraint: Constraint, used: Set<s
  */
 export function compileConstraint(resource: AnyResource, constraint: Constraint): Omit<CompiledConstraint, 'name'> {
   const used = new Set<string>();
-  const { fields, ...definition } = definitionOf(resource, constraint, used);
+  const { fields, ...definition } = compileDefinition(resource, constraint, used);
   const isDeclared = (name: string) => Object.hasOwn(resource.fields, name);
   return {
     kind: constraint.kind,

@@ -41,13 +41,13 @@ export function foreignKeyNameOf(
 export function foreignKeysBelow(
   target: string,
   referrers: Referrers,
-  resourceOf: (name: string) => Pick<CompiledResource, 'table'>,
+  getResource: (name: string) => Pick<CompiledResource, 'table'>,
 ): string[] {
   const names = new Set<string>();
   const seen = new Set([target]);
   for (const passed of seen) {
     for (const { resource, field, onDelete } of referrers.get(passed) ?? []) {
-      const name = foreignKeyNameOf(resourceOf(resource), field);
+      const name = foreignKeyNameOf(getResource(resource), field);
       if (name !== undefined) names.add(name);
       if (onDelete === 'cascade') seen.add(resource);
     }

@@ -1,7 +1,7 @@
 import type { PolicyArguments } from '../../declare/policy.ts';
 import { isTransient } from '../../platform/data/postgres/errors.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
-import { requestIdOf } from '../../platform/http/request-context.ts';
+import { getRequestId } from '../../platform/http/request-context.ts';
 import type { Logger } from '../../platform/observability/log.ts';
 
 /** The validation errors of a write's input or of a query. */
@@ -49,7 +49,7 @@ export function createRuleErrorReporter(log: Logger): ReportRuleError {
       return;
     }
     reported.set(key, { until: now + MIN_LOG_INTERVAL_MS, leftOut: 0 });
-    const requestId = req && requestIdOf(req);
+    const requestId = req && getRequestId(req);
     log.error(
       { err: error, ...rule, record, requestId, leftOut: before?.leftOut },
       'a rule in your project threw an error; the record or field that it controls stays hidden',

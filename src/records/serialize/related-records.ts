@@ -51,7 +51,7 @@ export function collectRelations({ resource, includes, places }: ExpansionLevel)
 }
 
 /** A policy function that throws an ApiError refuses a list. Here it must not refuse the whole response. */
-function hideIfRefused(error: unknown): undefined {
+function undefinedIfRefused(error: unknown): undefined {
   if (!(error instanceof ApiError)) throw error;
 }
 
@@ -64,7 +64,7 @@ async function conditionsOfRelatedRecords(
   { field }: Relation,
   viewContext: ResolvedViewContext,
 ): Promise<Condition[] | undefined> {
-  const allowed = await listPolicyConditions(target, viewContext).catch(hideIfRefused);
+  const allowed = await listPolicyConditions(target, viewContext).catch(undefinedIfRefused);
   if (allowed === undefined) return undefined;
   const scope = await scopeConditions(target, viewContext, 'visibility');
   const visibility = fieldVisibilityCondition(target, field, viewContext.user);

@@ -123,7 +123,7 @@ export function markForSerialization(...parameters: ConstructorParameters<typeof
  * Returns a handler's value if it is a stored record, or the single record that `markForSerialization` marked; undefined for any other
  * value.
  */
-export function storedRecordOf(value: unknown): StoredRecord | undefined {
+export function findStoredRecord(value: unknown): StoredRecord | undefined {
   if (value instanceof RecordsToSerialize) return value.record;
   return resourceNameOf(value) === undefined ? undefined : (value as StoredRecord);
 }

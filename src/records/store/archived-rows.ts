@@ -8,12 +8,12 @@ import { type Cause, createEventValuesOfMany, outboxInsertOfManySql } from './ev
 import { type ClearedField, clearedValueSql } from './referring-rows.ts';
 import { restoreSql } from './write-statements.ts';
 
-const archiveOf = ({ table }: CompiledResource) => quoteIdentifier(archiveTable(table));
+const quotedArchiveTable = ({ table }: CompiledResource) => quoteIdentifier(archiveTable(table));
 
 /** Locks a deleted record. Returns the time of its deletion as text, with the precision of Postgres. */
 export function createArchiveLockStatement(resource: CompiledResource, id: string): UnnamedStatement {
   return {
-    text: `select "deleted_at"::text from ${archiveOf(resource)} where "id" = $1 for update`,
+    text: `select "deleted_at"::text from ${quotedArchiveTable(resource)} where "id" = $1 for update`,
     values: [id],
   };
 }
@@ -39,7 +39,7 @@ export function createArchiveSearchStatement(
   const parts = searches.map(({ resource, field, targets }, i) => {
     const where = `"deleted_at" = $1::timestamptz and "deleted_under" in (array['system'], array['owner'])
     and ${quoteIdentifier(field.column)} = any(${params.add(targets)}::text[])`;
-    return `select * from (select ${i} as "_search", "id" from ${archiveOf(resource)} where ${where} order by "id" limit ${limit} for update) _found_${i}`;
+    return `select * from (select ${i} as "_search", "id" from ${quotedArchiveTable(resource)} where ${where} order by "id" limit ${limit} for update) _found_${i}`;
   });
   return { text: parts.join(' union all '), values: params.values };
 }
@@ -54,7 +54,7 @@ export function createArchiveClearingStatement(
   const sets = cleared.map(
     ({ field, deleted }) => `${quoteIdentifier(field.column)} = ${clearedValueSql(field, params.add(deleted))}`,
   );
-  const text = `update ${archiveOf(resource)} _row set ${sets.join(', ')} where "id" = any($1::text[])`;
+  const text = `update ${quotedArchiveTable(resource)} _row set ${sets.join(', ')} where "id" = any($1::text[])`;
   return { text, values: params.values };
 }
 

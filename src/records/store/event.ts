@@ -3,7 +3,7 @@ import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
 import { quoteLiteral } from '../../platform/data/postgres/values.ts';
 import { newId } from '../../platform/helpers/ids.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
-import type { identityOf } from '../../platform/http/request-context.ts';
+import type { getIdentity } from '../../platform/http/request-context.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 
 /** The actor of a change, as stored in the outbox. */
@@ -12,7 +12,7 @@ export interface Cause {
   requestId: string | undefined;
   req: Request | undefined;
   /** How the user is signed in; undefined without a request of that user. */
-  identity: ReturnType<typeof identityOf>;
+  identity: ReturnType<typeof getIdentity>;
   system: boolean;
   /** The `traceparent` of the span that makes the change; undefined if it is not recorded. */
   trace: string | undefined;

@@ -45,12 +45,15 @@ function isTransactionVersion(version: string): boolean {
  * Versions identify the last change of a record: by its time or, without timestamps, by its transaction. A version never depends on the
  * content of the record: a repeated version would reveal that a hidden field has its earlier value again.
  */
-export function createVersionOf({ timestamps }: CompiledResource): VersionOf {
+export function createVersionReader({ timestamps }: CompiledResource): VersionOf {
   return timestamps ? (record) => versionOfTime(record.updatedAt as string) : transactionIdOf;
 }
 
 /** The version of a stored record of any resource; undefined for any other value. */
-export function versionOf(entities: ReadonlyMap<string, { versionOf: VersionOf }>, value: unknown): string | undefined {
+export function findVersion(
+  entities: ReadonlyMap<string, { versionOf: VersionOf }>,
+  value: unknown,
+): string | undefined {
   const name = typeof value === 'object' && value !== null ? resourceNameOf(value) : undefined;
   return name === undefined ? undefined : entities.get(name)!.versionOf(value as StoredRecord);
 }

@@ -39,7 +39,7 @@ function createDanglingReferenceError(resource: CompiledResource, error: unknown
 }
 
 /** The names of fields that an error about several fields may contain: those that every viewer sees. */
-function namedFields(resource: CompiledResource, names: readonly string[]): string[] {
+function listNameableFields(resource: CompiledResource, names: readonly string[]): string[] {
   return names.filter((name) => {
     const { spec, secret, visibleTo } = resource.field.get(name)!;
     return !spec.tenant && !secret && visibleTo === undefined;
@@ -63,7 +63,7 @@ function createDeclaredConstraintError(
   const details =
     message === undefined
       ? describeTakenFields(fields.map((name) => resource.field.get(name)!))
-      : Object.fromEntries(namedFields(resource, fields).map((name) => [name, message]));
+      : Object.fromEntries(listNameableFields(resource, fields).map((name) => [name, message]));
   return new ApiError(code, message, { ...(Object.keys(details).length > 0 && { details }), cause });
 }
 
@@ -76,7 +76,7 @@ function createInvalidRangeError(resource: CompiledResource, error: unknown): Ap
   const ranges = resource.constraints.flatMap(({ ranges }) => ranges);
   if (ranges.length === 0) return undefined;
   const [{ from, to }] = ranges as [{ from: string; to: string }];
-  const isNamed = ranges.length === 1 && namedFields(resource, [from, to]).length === 2;
+  const isNamed = ranges.length === 1 && listNameableFields(resource, [from, to]).length === 2;
   const details = isNamed ? { [to]: `Must not be less than ${from}` } : undefined;
   return new ApiError('VALIDATION_ERROR', undefined, { ...(details && { details }), cause: error });
 }

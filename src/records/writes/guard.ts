@@ -38,7 +38,7 @@ export interface GuardContext extends TransactionContext {
 }
 
 /** The additional rules for changes of a resource's records; undefined if there are none, or if the system makes the change. */
-export function guardOf(
+export function findGuard(
   { changeGuards }: Pick<GuardContext, 'changeGuards'>,
   { name }: Pick<CompiledResource, 'name'>,
   { system }: Pick<OperationContext, 'system'>,
@@ -47,7 +47,7 @@ export function guardOf(
 }
 
 /** The errors of the additional rules for changes of a resource's records. Complete only after all features are set up. */
-export function guardErrorsOf(
+export function listGuardErrors(
   { changeGuards }: Pick<GuardContext, 'changeGuards'>,
   { name }: Pick<CompiledResource, 'name'>,
 ): readonly ErrorCode[] {

@@ -86,7 +86,7 @@ export async function retryOnConflict<Changed>(
 }
 
 /** The actor of a write, for its outbox row. */
-export function changeCauseOf({ tracing }: Pick<WriteContext, 'tracing'>, operation: OperationContext): Cause {
+export function createChangeCause({ tracing }: Pick<WriteContext, 'tracing'>, operation: OperationContext): Cause {
   const { user, req, requestId, system } = operation;
   const identity = identityOfOperation(operation);
   return { userId: user?.id, requestId, req, identity, system, trace: tracing.current() };

@@ -15,7 +15,7 @@ import { addressOf } from '../../platform/http/client-address.ts';
 import { hasBody } from '../../platform/http/json-body.ts';
 import type { PendingResponses } from '../../platform/http/pending-responses.ts';
 import { parseQueryString } from '../../platform/http/query-string.ts';
-import { assignRequestId, identityOf, requestIdOf } from '../../platform/http/request-context.ts';
+import { assignRequestId, getIdentity, getRequestId } from '../../platform/http/request-context.ts';
 import { sendError } from '../../platform/http/response.ts';
 import { createSignedOutActor, runAsActor } from '../../rules/acting.ts';
 import { createCors } from './cors.ts';
@@ -26,7 +26,7 @@ import { createRequestLimits, type LimitCheck, type RequestLimits } from './limi
 import { createRequestCounter } from './metrics.ts';
 import { createHealthRouter, createMetricsRouter, type Health } from './monitoring.ts';
 import { toPublicError } from './public-error.ts';
-import { isMonitoringUrl, logRequest, redactedPathOf, setRoutePattern } from './request-log.ts';
+import { isMonitoringUrl, logRequest, redactPath, setRoutePattern } from './request-log.ts';
 import { beginSignIn } from './sign-in.ts';
 import { createRequestTracer } from './tracing.ts';
 
@@ -48,10 +48,10 @@ function withAccessRefusedEvent(endpoint: Endpoint, { policy, method }: Route, e
       await endpoint(req, res);
     } catch (error) {
       if (error instanceof ApiError && error.status === 403) {
-        const { userId, via, id: credential } = identityOf(req) ?? {};
-        const caller = { userId, via, credential, ip: addressOf(req), requestId: requestIdOf(req) };
+        const { userId, via, id: credential } = getIdentity(req) ?? {};
+        const caller = { userId, via, credential, ip: addressOf(req), requestId: getRequestId(req) };
         runAsActor(createSignedOutActor(req), () =>
-          events.emit('security.access_refused', { ...caller, method, path: redactedPathOf(req) }),
+          events.emit('security.access_refused', { ...caller, method, path: redactPath(req) }),
         );
       }
       throw error;
@@ -277,14 +277,14 @@ export function createApi(
   }
   app.use((error: unknown, req: Request, res: Response, _next: NextFunction) => {
     const apiError = toPublicError(error);
-    if (apiError.status >= 500) log.error({ err: error, requestId: requestIdOf(req) }, 'a request failed');
+    if (apiError.status >= 500) log.error({ err: error, requestId: getRequestId(req) }, 'a request failed');
     if (res.headersSent) {
       res.destroy();
       return;
     }
     // Close the connection instead of waiting for the rest of a body that is not read.
     if (hasBody(req) && !req.complete) res.setHeader('Connection', 'close');
-    sendError(res, apiError, requestIdOf(req)!);
+    sendError(res, apiError, getRequestId(req)!);
   });
   return app;
 }

@@ -93,7 +93,7 @@ function explainRefusal(
   );
 }
 
-const clientOf = (req: Request) => clientKeyOf(addressOf(req));
+const getClientKey = (req: Request) => clientKeyOf(addressOf(req));
 
 /** The limiters of an app. */
 interface RequestLimiters {
@@ -185,7 +185,7 @@ export function createRequestLimits(platform: Platform): RequestLimits | undefin
       return;
     }
     // There is no pending check if an earlier route passed the request on with `next('route')`: the global limit was checked there.
-    const { client, verdict } = pendingChecks.get(req) ?? { client: clientOf(req), verdict: undefined };
+    const { client, verdict } = pendingChecks.get(req) ?? { client: getClientKey(req), verdict: undefined };
     pendingChecks.delete(req);
     const exceeded = all?.isExhausted(client) ?? false;
     const ownVerdict = exceeded ? undefined : own?.consume(client);
@@ -197,7 +197,7 @@ export function createRequestLimits(platform: Platform): RequestLimits | undefin
   return {
     startCounting(req) {
       if (isExempt(req)) return;
-      const client = clientOf(req);
+      const client = getClientKey(req);
       pendingChecks.set(req, { client, verdict: all?.consume(client) });
     },
     createLimitCheck(route, startMeanwhile) {
@@ -208,7 +208,7 @@ export function createRequestLimits(platform: Platform): RequestLimits | undefin
       if (route.weight === undefined || all === undefined) return undefined;
       return async (req, res, weight) => {
         if (weight < 2 || isExempt(req)) return;
-        applyVerdicts(req, res, { ofAll: await all.consume(clientOf(req), weight - 1) });
+        applyVerdicts(req, res, { ofAll: await all.consume(getClientKey(req), weight - 1) });
       };
     },
     async checkUnroutedRequest(req, res) {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { requestIdOf, statementsOf } from '../../platform/http/request-context.ts';
+import { getRequestId, getStatementStats } from '../../platform/http/request-context.ts';
 import { redactTokens } from '../../platform/observability/log.ts';
 import type { Metrics } from '../../platform/observability/metrics.ts';
 import type { ProcessRegistry } from '../../platform/work/processes/registry.ts';
@@ -67,7 +67,7 @@ const isEventStream = (res: ServerResponse) => String(res.getHeader('content-typ
 
 /** Adds a request that has ended to the slow log. */
 function addSlowRequest(slowLog: SlowLog, req: IncomingMessage, res: ServerResponse, ms: number): void {
-  const requestId = requestIdOf(req);
+  const requestId = getRequestId(req);
   slowLog.addRequest({
     at: new Date().toISOString(),
     method: METHODS.has(req.method!) ? req.method! : 'other',
@@ -76,7 +76,7 @@ function addSlowRequest(slowLog: SlowLog, req: IncomingMessage, res: ServerRespo
     ms: Math.round(ms),
     // Clients choose request ids, and some send a token by mistake.
     requestId: requestId === undefined ? null : redactTokens(requestId),
-    ...statementsOf(req),
+    ...getStatementStats(req),
   });
 }
 

@@ -11,7 +11,7 @@ import { Gauge } from 'prom-client';
 import { withDeadline } from '../../platform/helpers/concurrency/deadline.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
 import { isFromThisMachine } from '../../platform/http/client-address.ts';
-import { assignRequestId, requestIdOf } from '../../platform/http/request-context.ts';
+import { assignRequestId, getRequestId } from '../../platform/http/request-context.ts';
 import { sendError, sendJson } from '../../platform/http/response.ts';
 import type { Metrics } from '../../platform/observability/metrics.ts';
 import { toPublicError } from './public-error.ts';
@@ -167,7 +167,7 @@ export function createMonitoringApp({
     throw new ApiError('NOT_FOUND');
   });
   app.use((error: unknown, req: Request, res: Response, _next: NextFunction) => {
-    sendError(res, toPublicError(error), requestIdOf(req)!);
+    sendError(res, toPublicError(error), getRequestId(req)!);
   });
   return app;
 }

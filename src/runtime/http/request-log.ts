@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createPerRequestStore } from '../../platform/http/per-request.ts';
-import { identityOf, requestIdOf, traceIdsOf } from '../../platform/http/request-context.ts';
+import { getIdentity, getRequestId, getTraceIds } from '../../platform/http/request-context.ts';
 import { type Logger, redactTokens } from '../../platform/observability/log.ts';
 import type { WorkLine } from '../../platform/observability/log-work.ts';
-import { deprecatedNamesOf } from './deprecation/uses.ts';
+import { getDeprecatedNames } from './deprecation/uses.ts';
 
 const MAX_PATH_LENGTH = 1000;
 
 /** Returns a request's path with tokens redacted, without its query. It may contain personal data: for audit events, not for the log. */
-export function redactedPathOf(req: IncomingMessage): string {
+export function redactPath(req: IncomingMessage): string {
   const path = ((req as { originalUrl?: string }).originalUrl ?? req.url ?? '').split('?', 1)[0]!;
   // Cut twice: redacting first keeps a token at the cut from being recorded in part, and a very long path must stay cheap.
   return redactTokens(path.slice(0, 2 * MAX_PATH_LENGTH)).slice(0, MAX_PATH_LENGTH);
@@ -49,11 +49,11 @@ export function setRoutePattern(req: IncomingMessage, pattern: string): void {
  * or API key). Lines of requests that use something deprecated have its names as `deprecated`.
  */
 export function logRequest(log: Logger, req: IncomingMessage, res: ServerResponse, ms: number): void {
-  const { userId, via, id: credential } = identityOf(req) ?? {};
+  const { userId, via, id: credential } = getIdentity(req) ?? {};
   const line: WorkLine = {
     outcome: res.writableFinished ? 'sent' : 'aborted',
-    requestId: requestIdOf(req),
-    ...traceIdsOf(req),
+    requestId: getRequestId(req),
+    ...getTraceIds(req),
     method: req.method,
     route: routePatternOf(req),
     status: res.writableFinished ? res.statusCode : undefined,
@@ -61,7 +61,7 @@ export function logRequest(log: Logger, req: IncomingMessage, res: ServerRespons
     userId,
     via,
     credential,
-    deprecated: deprecatedNamesOf(req),
+    deprecated: getDeprecatedNames(req),
   };
   log.info(line, 'request');
 }

@@ -19,7 +19,7 @@ export interface SignedIn {
 export interface SignInParts {
   authenticators: readonly Authenticator[];
   /** Returns which resources a credential may read; undefined if it is not limited. */
-  readLimitOf(auth: Auth): ReadLimit | undefined;
+  findReadLimit(auth: Auth): ReadLimit | undefined;
 }
 
 const earlySignIns = createPerRequestStore<Promise<SignedIn>>('sign-in');
@@ -47,14 +47,14 @@ export function signIn(req: Request, parts: SignInParts): SignedIn | Promise<Sig
 async function authenticate(
   req: Request,
   header: string,
-  { authenticators, readLimitOf }: SignInParts,
+  { authenticators, findReadLimit }: SignInParts,
 ): Promise<SignedIn> {
   const token = header.length <= MAX_HEADER_LENGTH ? BEARER.exec(header)?.[1] : undefined;
   const authenticator = token === undefined ? undefined : authenticators.find((one) => one.recognizes(token));
   if (authenticator === undefined) throw invalidSessionError();
   const { user, auth } = await authenticator.authenticate(token!, req);
   setAuthenticator(auth, authenticator);
-  const limited = withReadLimit(limitToOrganisation(user, auth, req), readLimitOf(auth));
+  const limited = withReadLimit(limitToOrganisation(user, auth, req), findReadLimit(auth));
   return { user: limited, auth, authenticator };
 }
 

@@ -1,6 +1,6 @@
 import type { ForeignKey, PgTable } from 'drizzle-orm/pg-core';
 import type { Database } from '../../platform/data/postgres/database.ts';
-import { expressionOf, getTableConfig } from '../../platform/data/postgres/drizzle.ts';
+import { getTableConfig, readExpression } from '../../platform/data/postgres/drizzle.ts';
 import { StartupError } from '../../platform/helpers/config-errors.ts';
 import { ARRAY_TEXT } from '../../records/fields/index-expressions.ts';
 import type { DeclaredFacts } from './plan/declared.ts';
@@ -60,7 +60,7 @@ function isReferenceKey({ onDelete }: ForeignKey): boolean {
 
 /** Whether an index of a table supports substring search in arrays. */
 function tableHasArraySearchIndex({ indexes }: ReturnType<typeof getTableConfig>): boolean {
-  return indexes.some(({ config }) => config.columns.some((term) => expressionOf(term).includes(ARRAY_TEXT)));
+  return indexes.some(({ config }) => config.columns.some((term) => readExpression(term).includes(ARRAY_TEXT)));
 }
 
 /**

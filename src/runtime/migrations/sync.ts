@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { IndexedColumn, PgTable } from 'drizzle-orm/pg-core';
 import type { Client } from 'pg';
-import { expressionOf, getTableConfig, storageSettingsOf } from '../../platform/data/postgres/drizzle.ts';
+import { findStorageSettings, getTableConfig, readExpression } from '../../platform/data/postgres/drizzle.ts';
 import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
 import { StartupError } from '../../platform/helpers/config-errors.ts';
 import type { Logger } from '../../platform/observability/log.ts';
@@ -30,7 +30,7 @@ interface Schema {
 /** The statements that set the storage parameters of tables. */
 const storageStatements = ({ tables }: Schema): string[] =>
   Object.values(tables).flatMap((table) => {
-    const settings = storageSettingsOf(table);
+    const settings = findStorageSettings(table);
     return settings === undefined ? [] : `alter table ${quoteIdentifier(getTableConfig(table).name)} set (${settings})`;
   });
 
@@ -53,7 +53,7 @@ export function computeFingerprint(schema: Schema): string {
         config.unique,
         config.method,
         config.where !== undefined,
-        config.columns.map((term) => [expressionOf(term), (term as IndexedColumn).indexConfig]),
+        config.columns.map((term) => [readExpression(term), (term as IndexedColumn).indexConfig]),
       ]),
       keys: [foreignKeys.length, primaryKeys.length, uniqueConstraints.length],
       ...(foreignKeys.length > 0 && { foreignKeys: foreignKeys.map((key) => key.getName()) }),

@@ -1,5 +1,5 @@
 import { AGGREGATE_FUNCTIONS, DATE_UNITS } from '../../declare/aggregate.ts';
-import { aggregatableFieldsOf, canAggregate, minGroupSizeOf } from '../../records/aggregate/fields.ts';
+import { canAggregate, computeMinGroupSize, listAggregatableFields } from '../../records/aggregate/fields.ts';
 import {
   DEFAULT_GROUPS,
   DEFAULT_TIME_ZONE,
@@ -28,8 +28,8 @@ const FUNCTION_TEXT: Record<(typeof AGGREGATE_FUNCTIONS)[number], string> = {
 
 /** Creates the query parameters of a resource's aggregates. */
 export function createAggregateParameters(resource: CompiledResource): Json[] {
-  const fields = [...aggregatableFieldsOf(resource, 'any client').values()];
-  const minGroupSize = minGroupSizeOf(resource, 'any client');
+  const fields = [...listAggregatableFields(resource, 'any client').values()];
+  const minGroupSize = computeMinGroupSize(resource, 'any client');
   const groups = fields.flatMap(({ name, aggregations }) =>
     aggregations.group === 'bucket' ? DATE_UNITS.map((unit) => `${unit}(${name})`) : [name],
   );

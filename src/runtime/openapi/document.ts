@@ -8,8 +8,8 @@ import { compileFieldUses } from '../http/deprecation/field-uses.ts';
 import { createComponents } from './components.ts';
 import { createDocsFiles } from './docs-page.ts';
 import { createDocumentPathLookup, pascalCase, selectDocumentedRoutes } from './documented-routes.ts';
-import { buildOperation, createSecuritySchemes, schemesOf } from './operation.ts';
-import { resourceFactsOf } from './resource-facts.ts';
+import { buildOperation, createSecuritySchemes, listSignInSchemes } from './operation.ts';
+import { describeResource } from './resource-facts.ts';
 import type { Components, Json } from './schema.ts';
 import { shapeSchema } from './shape.ts';
 
@@ -82,14 +82,14 @@ function createEventWebhooks(events: readonly SentEvent[], taken: ReadonlySet<st
 export function createOpenApiDocument({ routes, resources, authenticators, sent, settings }: DocumentParts): Json {
   const { title, version, description } = settings.openapi;
   const components = createComponents(resources, settings.unknownFields);
-  const schemes = schemesOf(authenticators);
+  const schemes = listSignInSchemes(authenticators);
   const byName = new Map(resources.map((each) => [each.name, each]));
   const parts = { resources: byName, schemes, settings, components, fieldUses: compileFieldUses(byName) };
   const paths: Record<string, Json> = {};
   const documented = selectDocumentedRoutes(routes);
-  const pathOf = createDocumentPathLookup(documented);
+  const toDocumentPath = createDocumentPathLookup(documented);
   const operations = documented.map((route) => {
-    const path = pathOf(route);
+    const path = toDocumentPath(route);
     const operation = buildOperation(route, path, parts);
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation };
     return operation;
@@ -99,7 +99,7 @@ export function createOpenApiDocument({ routes, resources, authenticators, sent,
     new Set(operations.map(({ operationId }) => operationId as string)),
     components,
   );
-  const facts = resources.flatMap((resource) => resourceFactsOf(resource, components) ?? []);
+  const facts = resources.flatMap((resource) => describeResource(resource, components) ?? []);
   return {
     openapi: '3.1.1',
     info: { title, version, ...(description === undefined ? {} : { description }) },

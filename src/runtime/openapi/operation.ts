@@ -25,7 +25,7 @@ import { shapeSchema } from './shape.ts';
 import { createStreamedBody } from './streamed-body.ts';
 
 /** Returns the sign-in schemes of the authenticators that the document describes. */
-export function schemesOf(authenticators: readonly Authenticator[]): SignInScheme[] {
+export function listSignInSchemes(authenticators: readonly Authenticator[]): SignInScheme[] {
   return authenticators.flatMap(({ scheme }) => scheme ?? []);
 }
 
@@ -48,7 +48,7 @@ function listScopesByScheme(route: Route, schemes: readonly SignInScheme[]) {
  * Returns the sign-in schemes that a route accepts, each with the narrowest scope that the route accepts. Public routes require none. A
  * route whose policy is a function counts as protected: only the function knows which calls are allowed without a token.
  */
-function securityOf(route: Route, policy: CompiledPolicy, schemes: readonly SignInScheme[]): Json[] {
+function describeSecurity(route: Route, policy: CompiledPolicy, schemes: readonly SignInScheme[]): Json[] {
   if (policy.public) return [];
   const usable = listScopesByScheme(route, schemes).filter(({ scopes }) => scopes === undefined || scopes.length > 0);
   return usable.map(({ name, scopes = [] }) => ({ [name]: scopes.slice(0, 1) }));
@@ -82,10 +82,10 @@ export interface OperationParts {
 
 function createQueryParameters(route: Route, resource: CompiledResource | undefined, parts: OperationParts): Json[] {
   const { resources, settings } = parts;
-  const resourceOf = (name: string) => resources.get(name)!;
+  const getResource = (name: string) => resources.get(name)!;
   if (route.aggregates) return createAggregateParameters(resource!);
-  if (route.crud === 'list') return createListParameters(resource!, resourceOf, settings.pagination);
-  return route.crud === 'read' ? createReadParameters(resource!, resourceOf) : [];
+  if (route.crud === 'list') return createListParameters(resource!, getResource, settings.pagination);
+  return route.crud === 'read' ? createReadParameters(resource!, getResource) : [];
 }
 
 /** Whether a route's input requires no property. Then a request without a body counts as one with an empty object. */
@@ -169,7 +169,7 @@ export function buildOperation(route: Route, path: string, parts: OperationParts
     'x-policy': policy.text,
     ...(scope === undefined ? {} : { 'x-required-scope': scope }),
     ...createLimitFacts(route, settings),
-    security: securityOf(route, policy, schemes),
+    security: describeSecurity(route, policy, schemes),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...createRequestBody(route, name, components),
     responses: {

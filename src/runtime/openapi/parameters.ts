@@ -3,7 +3,7 @@ import type { Route } from '../../declare/route.ts';
 import type { CountMode, Operator } from '../../declare/service.ts';
 import { fieldJsonSchema } from '../../records/fields/field-type.ts';
 import { isFilterable, LIST_OPERATORS, MAX_LIST_VALUES, MAX_SEARCH_LENGTH } from '../../records/query/filter.ts';
-import { listIncludablePaths, MAX_LEVELS, MAX_PATHS, type ResourceOf } from '../../records/query/include.ts';
+import { type GetResource, listIncludablePaths, MAX_LEVELS, MAX_PATHS } from '../../records/query/include.ts';
 import { COUNT_MODES, defaultCountMode, MAX_PAGES, selectableFields } from '../../records/query/parse.ts';
 import { relationsFor } from '../../records/query/paths.ts';
 import { fieldsSortableBySomeClient, MAX_SORT_TERMS } from '../../records/query/sort.ts';
@@ -159,7 +159,7 @@ function createFilterParameters(field: CompiledField): Json[] {
 /** Creates the parameters that filter by a field of a related record, for the relations of the resource itself. */
 function createRelatedFilterParameters(resource: CompiledResource): Json[] {
   const parameters = relationsFor(resource, undefined).flatMap(({ name, kind, target }) => {
-    const related = resource.resourceOf(target);
+    const related = resource.getResource(target);
     const note =
       'Also takes operators in brackets, and longer paths. Only records that you may see count as related, and filters with the same path are about the same record.';
     const ofFields = related.fields
@@ -181,7 +181,7 @@ function sortableFieldsOfReferences(resource: CompiledResource): string[] {
     ({ kind, field }) => kind === 'one' && field.visibleTo === undefined,
   );
   const paths = references.flatMap(({ name, target }) => {
-    const related = resource.resourceOf(target);
+    const related = resource.getResource(target);
     const visible = fieldsSortableBySomeClient(related).filter(
       (one) => related.field.get(one)?.visibleTo === undefined,
     );
@@ -214,10 +214,10 @@ function createSortParameter(resource: CompiledResource): Json {
 }
 
 /** Collects the include paths of a resource, shorter ones first, up to `MAX_LISTED`; `all`: whether these are all paths. */
-function collectIncludePaths(resource: CompiledResource, resourceOf: ResourceOf): { paths: string[]; all: boolean } {
+function collectIncludePaths(resource: CompiledResource, getResource: GetResource): { paths: string[]; all: boolean } {
   let paths: string[] = [];
   for (let levels = 1; levels <= MAX_LEVELS; levels++) {
-    const longer = listIncludablePaths(resource, resourceOf, levels);
+    const longer = listIncludablePaths(resource, getResource, levels);
     if (longer.length > MAX_LISTED) return { paths, all: false };
     paths = longer;
   }
@@ -225,13 +225,17 @@ function collectIncludePaths(resource: CompiledResource, resourceOf: ResourceOf)
 }
 
 /** The sentence that names the include paths that contain a deprecated reference, with a space before it; empty if there are none. */
-function describeDeprecatedPaths(paths: readonly string[], resource: CompiledResource, resourceOf: ResourceOf): string {
+function describeDeprecatedPaths(
+  paths: readonly string[],
+  resource: CompiledResource,
+  getResource: GetResource,
+): string {
   const isDeprecated = (path: string) => {
     let source = resource;
     return path.split('.').some((name) => {
       const field = source.field.get(name);
       const target = field?.target ?? findIncludedRelation(source, name)!.relation.target;
-      source = resourceOf(target);
+      source = getResource(target);
       return field?.spec.deprecated !== undefined;
     });
   };
@@ -239,8 +243,8 @@ function describeDeprecatedPaths(paths: readonly string[], resource: CompiledRes
   return deprecated.length === 0 ? '' : ` Deprecated: ${deprecated.map((path) => `\`${path}\``).join(', ')}.`;
 }
 
-function createIncludeParameters(resource: CompiledResource, resourceOf: ResourceOf): Json[] {
-  const { paths, all } = collectIncludePaths(resource, resourceOf);
+function createIncludeParameters(resource: CompiledResource, getResource: GetResource): Json[] {
+  const { paths, all } = collectIncludePaths(resource, getResource);
   if (all && paths.length === 0) return [];
   const text =
     'References to expand. A path joins up to three references with dots. References that you may not see stay ids.' +
@@ -248,7 +252,7 @@ function createIncludeParameters(resource: CompiledResource, resourceOf: Resourc
       ? ''
       : ' Also the records that refer to each record, and their number, as far as you may list them.') +
     (resource.populated.length === 0 ? '' : ` Always expanded: ${resource.populated.join(', ')}.`) +
-    describeDeprecatedPaths(paths, resource, resourceOf);
+    describeDeprecatedPaths(paths, resource, getResource);
   const items = all ? { type: 'string', enum: paths } : { type: 'string', examples: paths };
   return [createCommaListParameter('include', text, items, { maxItems: MAX_PATHS })];
 }
@@ -262,8 +266,8 @@ function createFieldsParameter(resource: CompiledResource): Json {
 }
 
 /** Creates the query parameters for reading one record. */
-export function createReadParameters(resource: CompiledResource, resourceOf: ResourceOf): Json[] {
-  return [createFieldsParameter(resource), ...createIncludeParameters(resource, resourceOf)];
+export function createReadParameters(resource: CompiledResource, getResource: GetResource): Json[] {
+  return [createFieldsParameter(resource), ...createIncludeParameters(resource, getResource)];
 }
 
 function createCountParameter(initial: CountMode): Json {
@@ -306,7 +310,7 @@ export function createSelectionParameters(resource: CompiledResource): Json[] {
 /** Creates the query parameters of a resource's list. */
 export function createListParameters(
   resource: CompiledResource,
-  resourceOf: ResourceOf,
+  getResource: GetResource,
   pagination: Pagination,
 ): Json[] {
   const { defaultLimit, maxLimit } = pagination;
@@ -322,7 +326,7 @@ export function createListParameters(
     ...createAllFilterParameters(resource),
     ...createSearchParameters(resource),
     ...(fieldsSortableBySomeClient(resource).length === 0 ? [] : [createSortParameter(resource)]),
-    ...createReadParameters(resource, resourceOf),
+    ...createReadParameters(resource, getResource),
     createQueryParameter('page', 'The page number, from 1.', positiveInteger(MAX_PAGES, 1)),
     createQueryParameter('limit', 'Records per page.', positiveInteger(maxLimit, Math.min(defaultLimit, maxLimit))),
     createQueryParameter('after', after, { type: 'string' }),

@@ -1,6 +1,11 @@
 import { createRouteBuilder } from '../../declare/route.ts';
 import type { Operator } from '../../declare/service.ts';
-import { aggregatableFieldsOf, canAggregate, hasAggregates, minGroupSizeOf } from '../../records/aggregate/fields.ts';
+import {
+  canAggregate,
+  computeMinGroupSize,
+  hasAggregates,
+  listAggregatableFields,
+} from '../../records/aggregate/fields.ts';
 import { fieldsToUpsertBy } from '../../records/operations/batch/parse.ts';
 import { isFilterable } from '../../records/query/filter.ts';
 import { fieldsSortableBySomeClient } from '../../records/query/sort.ts';
@@ -52,8 +57,8 @@ function isAlwaysReturned({ name }: CompiledResource, { name: field, spec, visib
 }
 
 function aggregatesOf(resource: CompiledResource): ResourceFacts['aggregates'] {
-  const fields = [...aggregatableFieldsOf(resource, 'any client').values()];
-  const minGroupSize = minGroupSizeOf(resource, 'any client');
+  const fields = [...listAggregatableFields(resource, 'any client').values()];
+  const minGroupSize = computeMinGroupSize(resource, 'any client');
   const namesWhere = (isChosen: (field: (typeof fields)[number]) => boolean) =>
     fields.filter(isChosen).map(({ name }) => name);
   return {
@@ -77,7 +82,7 @@ function schemaNameOf(components: Components, resource: string, view: 'read' | '
 }
 
 /** The facts about a resource; undefined if clients cannot use any of its routes. */
-export function resourceFactsOf(resource: CompiledResource, components: Components): ResourceFacts | undefined {
+export function describeResource(resource: CompiledResource, components: Components): ResourceFacts | undefined {
   const { name, path, fields } = resource;
   const [actions, routes] = [actionsOf(resource), customRoutesOf(resource)];
   if (actions.length + routes.length === 0) return undefined;

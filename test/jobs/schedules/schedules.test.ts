@@ -6,7 +6,7 @@ import { compileJobs } from '../../../src/jobs/declarations/declarations.ts';
 import { compileSchedules } from '../../../src/jobs/schedules/declarations.ts';
 import { createScheduleSweep } from '../../../src/jobs/schedules/ticks.ts';
 import { ConfigErrors } from '../../../src/platform/helpers/config-errors.ts';
-import { assemblyOf } from '../../../src/runtime/create-app.ts';
+import { findAssembly } from '../../../src/runtime/create-app.ts';
 import { startTestApp } from '../../support/app.ts';
 
 const tidy = defineJob('tidy', {
@@ -15,7 +15,7 @@ const tidy = defineJob('tidy', {
 });
 /** The apps that the tests start run no worker and no relay, so that each test runs the sweeps itself. */
 const { app, env } = await startTestApp({ resources: [defineUser()], jobs: [tidy] });
-const { platform } = assemblyOf(app)!;
+const { platform } = findAssembly(app)!;
 const sql = new Client({ connectionString: env.DATABASE_URL! });
 await sql.connect();
 afterAll(() => sql.end());
@@ -140,7 +140,7 @@ test('a schedule that was removed from the app has no ticks, and begins anew whe
   await makeDue(name, 9);
   const without = createApp({ resources: [defineUser()], jobs: [tidy] }, env);
   onTestFinished(() => without.close());
-  for (const each of assemblyOf(without)!.parts.sweeps!) if (each.name === 'job state') await each.run();
+  for (const each of findAssembly(without)!.parts.sweeps!) if (each.name === 'job state') await each.run();
   expect(await sweep().run()).toBe(0);
   expect(await jobsOf(name)).toEqual([]);
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createApp, defineUser, f } from '../../../src/index.ts';
-import { localeOfUser, preferredLocaleOf } from '../../../src/platform/helpers/locale.ts';
+import { findPreferredLocale, localeOfUser } from '../../../src/platform/helpers/locale.ts';
 import { validateMail } from '../../../src/platform/mail/message.ts';
 import { ACCOUNT_TEXTS } from '../../../src/platform/mail/texts/account-texts.ts';
 import { createMailTextRenderer, type MailOverrides } from '../../../src/platform/mail/texts/index.ts';
@@ -73,7 +73,7 @@ test.each<[accepted: string[], expected: string | undefined]>([
   [['<script>', 'it'], 'it'],
   [[], undefined],
 ])('a client that accepts %j prefers %s', (accepted, expected) => {
-  expect(preferredLocaleOf({ acceptsLanguages: (() => accepted) as never })).toBe(expected);
+  expect(findPreferredLocale({ acceptsLanguages: (() => accepted) as never })).toBe(expected);
 });
 
 test.each<[mailTexts: unknown, error: string]>([

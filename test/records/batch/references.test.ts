@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { defineResource, defineUser, f } from '../../../src/index.ts';
 import { newId } from '../../../src/platform/helpers/ids.ts';
-import { assemblyOf } from '../../../src/runtime/create-app.ts';
+import { findAssembly } from '../../../src/runtime/create-app.ts';
 import { startTestApp } from '../../support/app.ts';
 import { countStatements } from '../../support/database/sent-statements.ts';
 
@@ -66,7 +66,7 @@ test('deletions of a batch and deleteMany delete the records that refer to the d
 });
 
 test('an import of a tree with its ids may refer to earlier rows, and not to later ones', async () => {
-  const nodes = assemblyOf(app)!.bulk.resource('node');
+  const nodes = findAssembly(app)!.bulk.resource('node');
   const [root, child, leaf, late] = [newId(), newId(), newId(), newId()];
   const rows = [
     { id: root, values: { points: 1 } },

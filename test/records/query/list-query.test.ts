@@ -41,10 +41,10 @@ const [user, note, kept, counted, hiddenCount, prose] = compileResources(
 const limits = { defaultLimit: 20, maxLimit: 50 };
 const ID = 'a'.repeat(24);
 const ann = { id: ID, roles: ['user'] };
-const resourceOf = () => note!;
+const getResource = () => note!;
 
 const list = (query: RawQuery, viewer: QueryViewer = undefined, resource = note!) =>
-  parseListQuery(resource, query, viewer, { limits, resourceOf, byCode: viewer === 'system' });
+  parseListQuery(resource, query, viewer, { limits, getResource, byCode: viewer === 'system' });
 function refusal(act: () => unknown): string {
   try {
     act();
@@ -73,7 +73,7 @@ describe('a list without parameters', () => {
   });
 
   test('returns at most the maximum limit, even if the default limit is higher', () => {
-    const options = { limits: { defaultLimit: 100, maxLimit: 50 }, resourceOf, byCode: false };
+    const options = { limits: { defaultLimit: 100, maxLimit: 50 }, getResource, byCode: false };
     expect(parseListQuery(note!, {}, undefined, options).limit).toBe(50);
   });
 });
@@ -219,7 +219,7 @@ describe('filters', () => {
 
 describe('filters of code', () => {
   const byCode = (query: RawQuery, viewer: QueryViewer = 'system', resource = note!) =>
-    parseListQuery(resource, query, viewer, { limits, resourceOf, byCode: true }).conditions;
+    parseListQuery(resource, query, viewer, { limits, getResource, byCode: true }).conditions;
 
   test.each<[RawQuery, unknown]>([
     [{ title: 5 }, { field: 'title', op: 'eq', value: '5' }],
@@ -351,11 +351,11 @@ describe('fields and include', () => {
   });
 
   test('are the only parameters of a read of one record', () => {
-    expect(parseReadQuery(note!, {}, resourceOf)).toEqual({ include: new Map(), fields: undefined });
-    const both = parseReadQuery(note!, { fields: 'views', include: 'author' }, resourceOf);
+    expect(parseReadQuery(note!, {}, getResource)).toEqual({ include: new Map(), fields: undefined });
+    const both = parseReadQuery(note!, { fields: 'views', include: 'author' }, getResource);
     expect([...both.fields!]).toEqual(['id', 'views', 'author']);
     for (const name of ['title', 'sort', 'page']) {
-      expect(refusal(() => parseReadQuery(note!, { [name]: 'x' }, resourceOf))).toBe(
+      expect(refusal(() => parseReadQuery(note!, { [name]: 'x' }, getResource))).toBe(
         `Unknown query parameter "${name}"; allowed here: include, fields`,
       );
     }

@@ -185,7 +185,7 @@ test('the filters of a query match the same records in the database and in memor
     const { status, body } = await call('GET', `/api/things?limit=500&${query}`);
     const given = Object.fromEntries([...raw].map(([name, value]) => [name, decodeURIComponent(value)]));
     const parse = () =>
-      parseListQuery(compiled, given, undefined, { limits, resourceOf: () => compiled, byCode: false });
+      parseListQuery(compiled, given, undefined, { limits, getResource: () => compiled, byCode: false });
     // A list that contains only empty texts.
     if (status === 400) {
       expect(parse).toThrow('needs at least one value');

@@ -16,8 +16,8 @@ const compiled = compileResources(
   ],
   'reject',
 );
-const resourceOf = (name: string) => compiled.find((one) => one.name === name)!;
-const post = resourceOf('post');
+const getResource = (name: string) => compiled.find((one) => one.name === name)!;
+const post = getResource('post');
 const plain = (tree: Includes): object => Object.fromEntries([...tree].map(([name, below]) => [name, plain(below)]));
 
 test.each<[string, object]>([
@@ -27,7 +27,7 @@ test.each<[string, object]>([
   ['author.firm.land,author', { author: { firm: { land: {} } } }],
   ['author,parent.author', { author: {}, parent: { author: {} } }],
 ])('include=%s expands %j', (text, tree) => {
-  expect(plain(parseInclude(post, text, resourceOf))).toEqual(tree);
+  expect(plain(parseInclude(post, text, getResource))).toEqual(tree);
 });
 
 test.each([
@@ -39,7 +39,7 @@ test.each([
   ['author.firm.x', 'Cannot include "author.firm.x"; references of "author.firm" that can be included: land'],
   ['author.firm.land.ruler', 'Cannot include "author.firm.land.ruler"; a path has at most 3 references'],
 ])('include=%s is refused because it is circular, not a reference, or too long', (text, message) => {
-  expect(() => parseInclude(post, text, resourceOf)).toThrow(message);
+  expect(() => parseInclude(post, text, getResource)).toThrow(message);
 });
 
 test('an include accepts up to 20 different paths', () => {
@@ -57,6 +57,6 @@ test.each<[number, string[]]>([
   [2, ['author', 'parent', 'author.firm', 'parent.author']],
   [3, ['author', 'parent', 'author.firm', 'parent.author', 'author.firm.land', 'parent.author.firm']],
 ])('the paths of at most %d references are exactly those that an include accepts, shortest first', (most, paths) => {
-  expect(listIncludablePaths(post, resourceOf, most)).toEqual(paths);
-  for (const path of paths) expect(() => parseInclude(post, path, resourceOf)).not.toThrow();
+  expect(listIncludablePaths(post, getResource, most)).toEqual(paths);
+  for (const path of paths) expect(() => parseInclude(post, path, getResource)).not.toThrow();
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createApp, defineResource, defineUser, f, organisations, softDelete, tenant } from '../../../src/index.ts';
-import { assemblyOf } from '../../../src/runtime/create-app.ts';
+import { findAssembly } from '../../../src/runtime/create-app.ts';
 
 const ENVIRONMENT = { DATABASE_URL: 'postgres://none', REDIS_URL: 'redis://none', NODE_ENV: 'test' };
 
@@ -29,7 +29,7 @@ const app = createApp(
   { resources: [defineUser(), tag, internal, log], extensions: [organisations(), softDelete()] },
   ENVIRONMENT,
 );
-const document = assemblyOf(app)!.createOpenApiDocument();
+const document = findAssembly(app)!.createOpenApiDocument();
 const facts = new Map((document['x-resources'] as { name: string }[]).map((one) => [one.name, one]));
 
 test('the OpenAPI document says what clients can do with a resource, without hidden fields and routes', () => {

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import { Client } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { createApp, defineResource, defineUser, f } from '../../../src/index.ts';
-import { assemblyOf } from '../../../src/runtime/create-app.ts';
+import { findAssembly } from '../../../src/runtime/create-app.ts';
 import { createTestDatabase, planTestDatabase } from './test-database.ts';
 
 async function connect(url: string): Promise<Client> {
@@ -40,7 +40,7 @@ test('apps with the same tables, started at the same time and later, get a datab
     const database = planTestDatabase();
     const env = { NODE_ENV: 'test', DATABASE_URL: database.databaseUrl, REDIS_URL: database.redisUrl };
     const app = createApp({ resources: [defineUser(), onlyHere] }, env);
-    await database.createWithTables(assemblyOf(app)!);
+    await database.createWithTables(findAssembly(app)!);
     onTestFinished(async () => {
       await app.close();
       await database.drop();

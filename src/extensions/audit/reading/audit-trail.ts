@@ -3,7 +3,7 @@ import type { Host } from '../../../declare/host.ts';
 import { ApiError } from '../../../platform/helpers/errors.ts';
 import { newId } from '../../../platform/helpers/ids.ts';
 import { addressOf } from '../../../platform/http/client-address.ts';
-import { identityOf, requestIdOf } from '../../../platform/http/request-context.ts';
+import { getIdentity, getRequestId } from '../../../platform/http/request-context.ts';
 import { AUDIT_EVENT_ROW, type AuditEventPayload, INSERT_OUTBOX } from '../recording/event-writer.ts';
 import { createPageReader, listQuery, toEntryPage, toPublicEntry } from './query.ts';
 
@@ -16,7 +16,7 @@ export function createAuditTrail({
   const readPage = createPageReader(database);
   return {
     async add(action, req, on) {
-      const { userId = null, via = null, id = null } = identityOf(req) ?? {};
+      const { userId = null, via = null, id = null } = getIdentity(req) ?? {};
       const payload: AuditEventPayload = {
         ...action,
         at: new Date().toISOString(),
@@ -24,7 +24,7 @@ export function createAuditTrail({
         via,
         credential: id,
         ip: addressOf(req) || null,
-        requestId: requestIdOf(req) ?? null,
+        requestId: getRequestId(req) ?? null,
         changes: null,
       };
       const values = [[newId()], AUDIT_EVENT_ROW, [JSON.stringify(payload)]];

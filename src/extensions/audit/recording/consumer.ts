@@ -7,7 +7,7 @@ import type { Executor } from '../../../platform/data/postgres/database.ts';
 import { quoteIdentifier } from '../../../platform/data/postgres/identifiers.ts';
 import type { OutboxConsumer } from '../../../platform/work/outbox/consumer.ts';
 import { isRecordChange, type OutboxRow } from '../../../platform/work/outbox/table.ts';
-import { organisationFieldOf } from '../../../records/access/reachable-organisations.ts';
+import { findOrganisationField } from '../../../records/access/reachable-organisations.ts';
 import { isPersonalField } from '../../../records/fields/personal-data.ts';
 import { createErasurePlan } from '../../../records/schema/erasure-plan.ts';
 import { appendToChain } from '../trail/chain.ts';
@@ -51,7 +51,7 @@ function compileAuditedResource(gateway: ResourceGateway, isUser: boolean): Audi
     anonymize: personal.map(({ name }) => name),
     keep: [],
   };
-  const organisationField = organisationFieldOf(gateway);
+  const organisationField = findOrganisationField(gateway);
   return {
     gateway,
     organisationColumns: columnsOf(gateway.declaration, organisationField),

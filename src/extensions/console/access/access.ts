@@ -8,7 +8,7 @@ import { ApiError } from '../../../platform/helpers/errors.ts';
 import { isFromThisMachine } from '../../../platform/http/client-address.ts';
 import { setIdentity } from '../../../platform/http/request-context.ts';
 import { allowsAction } from '../../../rules/allows-action.ts';
-import { credentialWatchOf } from '../../../rules/credential.ts';
+import { getCredentialWatch } from '../../../rules/credential.ts';
 
 /**
  * Whether a host name belongs to this console. Anyone who controls another name can point it at this machine (DNS rebinding), and
@@ -209,7 +209,7 @@ export function createProductionAccess(
     async isStillAllowed({ user: { id } = { id: '' }, auth }) {
       const [[user], ended, isRecent] = await Promise.all([
         users.load([id]),
-        credentialWatchOf(auth)?.ended([auth!.id]) ?? [],
+        getCredentialWatch(auth)?.ended([auth!.id]) ?? [],
         hasRecentSignIn({ auth }),
       ]);
       if (user === undefined || !isAccountActive(user) || ended.length > 0 || !isRecent) return false;

@@ -32,7 +32,7 @@ interface ServedTab {
 }
 
 /** The id of the record in the path of a request, for its entry in the audit trail. */
-const recordOf = ({ params: { id } }: RouteContext) => (id !== undefined && isId(id) ? id : null);
+const readRecordId = ({ params: { id } }: RouteContext) => (id !== undefined && isId(id) ? id : null);
 
 /**
  * Wraps the handler of a route that changes or reveals something, so that the audit trail has an entry before the action is carried out: an
@@ -48,7 +48,7 @@ function recordAction(
     await check?.(ctx);
     const { resource, record, details } = recordedAs?.(ctx) ?? {
       resource: tab,
-      record: recordOf(ctx),
+      record: readRecordId(ctx),
       details: { ...ctx.params },
     };
     const entry = { action: `console.${action}`, resource, record, details: details ?? null };

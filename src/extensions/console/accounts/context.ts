@@ -4,7 +4,7 @@ import { snakeCase } from '../../../declare/naming.ts';
 import { ApiError } from '../../../platform/helpers/errors.ts';
 import { isId } from '../../../platform/helpers/ids.ts';
 import type { DataContext } from '../data/context.ts';
-import { labelFieldOf } from '../data/resource-info.ts';
+import { findLabelField } from '../data/resource-info.ts';
 
 /** What accounts of this app have. Projects can replace the fields of the account template. */
 export interface AccountFields {
@@ -24,7 +24,7 @@ export interface AccountFields {
 export function readAccountFields({ declaration }: ResourceGateway): AccountFields {
   const fields = declaration.fields as Fields;
   const statuses = fields.status?.spec.values ?? [];
-  const label = labelFieldOf(declaration);
+  const label = findLabelField(declaration);
   const nameField = label === 'email' ? undefined : label;
   return {
     roles: fields.roles?.spec.inner?.spec.values,

@@ -17,20 +17,20 @@ export function areAccounts({ users, host }: Users, gateway: ResourceGateway): b
 }
 
 /** The fields that the data browser shows but does not change. */
-export function accountFieldsOf(data: Users, gateway: ResourceGateway): readonly string[] {
+export function listAccountFields(data: Users, gateway: ResourceGateway): readonly string[] {
   if (!areAccounts(data, gateway)) return [];
   return ACCOUNT_FIELDS.filter((name) => name in gateway.declaration.fields);
 }
 
 /** The fields that the data browser does not set when it creates a user. */
-export function accountFieldsOfNew(data: Users, gateway: ResourceGateway): readonly string[] {
-  return accountFieldsOf(data, gateway).filter((name) => name !== REQUIRED_FIELD);
+export function listFieldsOfNewAccount(data: Users, gateway: ResourceGateway): readonly string[] {
+  return listAccountFields(data, gateway).filter((name) => name !== REQUIRED_FIELD);
 }
 
 /**
  * Refuses values of fields that are changed in the Accounts tab.
  *
- * @param fields see `accountFieldsOf` and `accountFieldsOfNew`
+ * @param fields see `listAccountFields` and `listFieldsOfNewAccount`
  * @throws ApiError VALIDATION_ERROR
  */
 export function assertNoAccountFields(fields: readonly string[], values: unknown): void {
@@ -53,7 +53,7 @@ async function removeUser({ host }: Users, ctx: RouteContext, id: string, versio
 }
 
 /** Restores a deleted user, after `AccountPower.confirm`. */
-async function bringBackUser({ host, users }: Users, ctx: RouteContext, id: string): Promise<StoredRecord> {
+async function restoreDeletedUser({ host, users }: Users, ctx: RouteContext, id: string): Promise<StoredRecord> {
   return withClientInput(() =>
     host.transaction(async (tx) => {
       const user = (await tx.service(users.name).restore(id, { as: 'system' })) as StoredRecord;
@@ -73,7 +73,7 @@ export async function deleteUser(data: Users, ctx: RouteContext, versions?: '*' 
 /** Restores a deleted user as a change of the power of an account. */
 export async function restoreUser(data: Users, ctx: RouteContext): Promise<StoredRecord> {
   await data.host.accounts!.power.confirm(ctx, undefined, ctx.input.code);
-  return bringBackUser(data, ctx, ctx.params.id!);
+  return restoreDeletedUser(data, ctx, ctx.params.id!);
 }
 
 /**
@@ -92,7 +92,7 @@ export async function changeManyUsers(
   const errors: (ApiError | undefined)[] = [];
   for (const id of ids) {
     try {
-      if (action === 'restore') await bringBackUser(data, ctx, id);
+      if (action === 'restore') await restoreDeletedUser(data, ctx, id);
       else {
         await power.assertMayTouch(ctx, await load(data, id));
         await removeUser(data, ctx, id);

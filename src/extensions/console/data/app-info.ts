@@ -1,9 +1,9 @@
 import type { Fields } from '../../../declare/field.ts';
 import type { RouteContext } from '../../../declare/route.ts';
 import type { TabLink } from '../access/tabs.ts';
-import { accountFieldsOf, accountFieldsOfNew } from './accounts.ts';
+import { listAccountFields, listFieldsOfNewAccount } from './accounts.ts';
 import type { DataContext } from './context.ts';
-import { fieldsOf } from './field-info.ts';
+import { listFields } from './field-info.ts';
 import { labelOf, type RecordOption } from './labels.ts';
 import { describeResource, type ResourceInfo } from './resource-info.ts';
 
@@ -26,7 +26,7 @@ export function createAppInfoReader(data: DataContext, tabs: readonly TabLink[])
 
   function describeApp(): Pick<AppInfo, 'features' | 'resources'> {
     const specs = resources.flatMap(({ declaration }) =>
-      fieldsOf(declaration.fields as Fields).map(([, spec]) => spec),
+      listFields(declaration.fields as Fields).map(([, spec]) => spec),
     );
     const hasAuditTrail = host.auditTrail() !== undefined;
     return {
@@ -40,8 +40,8 @@ export function createAppInfoReader(data: DataContext, tabs: readonly TabLink[])
       },
       resources: resources.map((gateway) =>
         describeResource(gateway, resources, hasAuditTrail, {
-          all: accountFieldsOf(data, gateway),
-          ofNew: accountFieldsOfNew(data, gateway),
+          all: listAccountFields(data, gateway),
+          ofNew: listFieldsOfNewAccount(data, gateway),
         }),
       ),
     };

@@ -6,8 +6,8 @@ import { snakeCase } from '../../../declare/naming.ts';
 import { quoteIdentifier } from '../../../platform/data/postgres/identifiers.ts';
 import type { Queryable } from '../../../platform/data/postgres/queryable.ts';
 import { fieldTypeOf } from '../../../records/fields/field-type.ts';
-import { fileRulesOf } from '../../../records/fields/types/file.ts';
-import { fieldsOf, isSecretField, passwordFieldsOf, targetOf } from './field-info.ts';
+import { findFileRules } from '../../../records/fields/types/file.ts';
+import { findTarget, isSecretField, listFields, passwordFieldsOf } from './field-info.ts';
 
 /** A record, as the pages of the console show it. */
 export type ConsoleRecord = Record<string, unknown>;
@@ -53,7 +53,7 @@ function withUrls(files: Pick<FilesApi, 'urlOf'>, { sha256: _, variants = [], ..
 function toConsoleValue(spec: FieldSpec, value: unknown, files: Pick<FilesApi, 'urlOf'>, isDeleted: boolean): unknown {
   if (isSecretField(spec)) return secretValue(value !== undefined);
   // The URL of a file works only while its record is not deleted.
-  if (value === undefined || isDeleted || fileRulesOf(spec) === undefined) return value;
+  if (value === undefined || isDeleted || findFileRules(spec) === undefined) return value;
   const convert = (file: StoredFile) => withUrls(files, file);
   return Array.isArray(value) ? value.map(convert) : convert(value as StoredFile);
 }
@@ -92,7 +92,7 @@ export async function toConsoleRecords(
     gateway,
     records.map(({ id }) => id),
   );
-  const fields = fieldsOf(gateway.declaration.fields as Fields);
+  const fields = listFields(gateway.declaration.fields as Fields);
   const times = gateway.declaration.timestamps === false ? [] : ['createdAt', 'updatedAt'];
   return records.map((record) => {
     const values = fields.map(([name, spec]): [string, unknown] =>
@@ -119,7 +119,7 @@ export function maskEncryptedValues(
   serialized: ConsoleRecord,
   gatewayOf: (name: string) => ResourceGateway,
 ): ConsoleRecord {
-  const specs = new Map(fieldsOf(gateway.declaration.fields as Fields));
+  const specs = new Map(listFields(gateway.declaration.fields as Fields));
   const maskExpanded = (target: string, value: unknown): unknown => {
     if (Array.isArray(value)) return value.map((one) => maskExpanded(target, one));
     if (typeof value !== 'object' || value === null) return value;
@@ -129,7 +129,7 @@ export function maskEncryptedValues(
     const spec = specs.get(name);
     if (spec === undefined) return [name, value];
     if (spec.encrypted) return [name, secretValue(true)];
-    const target = targetOf(spec);
+    const target = findTarget(spec);
     return [name, target === undefined ? value : maskExpanded(target, value)];
   });
   return Object.fromEntries(masked);

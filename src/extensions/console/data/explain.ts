@@ -5,7 +5,7 @@ import { ApiError } from '../../../platform/helpers/errors.ts';
 import { fieldTypeOf } from '../../../records/fields/field-type.ts';
 import { declaredOrDefaultPolicy } from '../../../records/schema/compile.ts';
 import type { DataContext } from './context.ts';
-import { fieldsOf, policyText, targetOf } from './field-info.ts';
+import { findTarget, listFields, policyText } from './field-info.ts';
 
 /** The rule that hides a field from a viewer. */
 export interface HiddenField {
@@ -51,7 +51,7 @@ async function isInList(gateway: ResourceGateway, record: StoredRecord, viewCont
 }
 
 /** The rule that hides a field that the viewer does not see; undefined if no rule does. */
-function hidingRuleOf([name, spec]: [string, Fields[string]['spec']], seen: ReadonlySet<string>): string | undefined {
+function findHidingRule([name, spec]: [string, Fields[string]['spec']], seen: ReadonlySet<string>): string | undefined {
   if (fieldTypeOf(spec).concealed) return 'password';
   if (spec.hidden) return 'hidden';
   if (spec.writeOnly) return 'writeOnly';
@@ -67,7 +67,7 @@ function hiddenReferences(
   serialized: Readonly<Record<string, unknown>>,
 ): HiddenField[] {
   return fields.flatMap(([field, spec]) => {
-    const target = targetOf(spec);
+    const target = findTarget(spec);
     if (!spec.populate || target === undefined) return [];
     const values = [serialized[field]].flat();
     if (!values.some((value) => typeof value === 'string')) return [];
@@ -91,10 +91,10 @@ export async function explainAccess(
   const canRead = isReadable && !isDeleted;
   const canList =
     hasRoute(gateway, 'list') && isInScope && !isDeleted && (await isInList(gateway, record, viewContext));
-  const fields = fieldsOf(gateway.declaration.fields as Fields);
+  const fields = listFields(gateway.declaration.fields as Fields);
   const seen = await gateway.visibleFields(new Set(fields.map(([name]) => name)), viewContext)(record);
   const hidden = fields.flatMap((field): HiddenField[] => {
-    const rule = hidingRuleOf(field, seen);
+    const rule = findHidingRule(field, seen);
     return rule === undefined ? [] : [{ field: field[0], rule }];
   });
   const [serialized] = canRead ? await gateway.serialize([record], viewContext) : [];

@@ -4,7 +4,7 @@ import type { AnyResource } from '../../../declare/resource.ts';
 import type { Operator } from '../../../declare/service.ts';
 import { fieldTypeOf, supportedOperatorsOf } from '../../../records/fields/field-type.ts';
 import { isPersonalField } from '../../../records/fields/personal-data.ts';
-import { fileRulesOf } from '../../../records/fields/types/file.ts';
+import { findFileRules } from '../../../records/fields/types/file.ts';
 
 /** What the pages of the console know about a field. */
 export interface FieldInfo {
@@ -59,13 +59,13 @@ export interface FieldInfo {
 }
 
 /** The fields of a declaration, in its order. */
-export function fieldsOf(fields: Fields): [name: string, spec: FieldSpec][] {
+export function listFields(fields: Fields): [name: string, spec: FieldSpec][] {
   return Object.entries(fields).map(([name, { spec }]) => [name, spec]);
 }
 
 /** The names of the password fields of a resource. */
 export function passwordFieldsOf({ fields }: AnyResource): string[] {
-  return fieldsOf(fields as Fields).flatMap(([name, spec]) => (fieldTypeOf(spec).concealed === true ? [name] : []));
+  return listFields(fields as Fields).flatMap(([name, spec]) => (fieldTypeOf(spec).concealed === true ? [name] : []));
 }
 
 /** Whether no response contains the values of a field: neither the API's nor the console's. */
@@ -74,7 +74,7 @@ export function isSecretField(spec: FieldSpec): boolean {
 }
 
 /** The name of the resource that a field refers to. */
-export function targetOf({ target, inner }: FieldSpec): string | undefined {
+export function findTarget({ target, inner }: FieldSpec): string | undefined {
   return target ?? inner?.spec.target;
 }
 
@@ -109,14 +109,14 @@ function describeDefault({ default: preset }: FieldSpec): Pick<FieldInfo, 'defau
 }
 
 function describeFile(spec: FieldSpec): Pick<FieldInfo, 'file'> {
-  const rules = fileRulesOf(spec);
+  const rules = findFileRules(spec);
   if (rules === undefined) return {};
   const { maxBytes, types, image } = rules;
   return { file: { maxBytes, types, image: image !== undefined, many: spec.inner !== undefined } };
 }
 
 /** Leaves out members that are undefined. */
-function defined<T extends object>(value: T): { [K in keyof T]?: NonNullable<T[K]> } {
+function omitUndefined<T extends object>(value: T): { [K in keyof T]?: NonNullable<T[K]> } {
   return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined)) as never;
 }
 
@@ -142,11 +142,11 @@ export function describeField(name: string, { spec }: AnyField): FieldInfo {
     searchable: spec.searchable === true && !spec.hidden && !isSecretField(spec),
     ...describeDefault(spec),
     ...describeFile(spec),
-    ...defined({
+    ...omitUndefined({
       description: spec.description,
       example: spec.example,
       values: spec.values,
-      target: targetOf(spec),
+      target: findTarget(spec),
       inner: spec.inner && describeField(name, spec.inner),
       shape: spec.shape && Object.entries(spec.shape).map(([member, field]) => describeField(member, field)),
       min: toJsonBound(spec.min),

@@ -6,7 +6,7 @@ import { isId } from '../../../platform/helpers/ids.ts';
 import { countParameter } from '../../../platform/helpers/pages.ts';
 import { withMeta } from '../../../platform/http/response.ts';
 import type { DataContext } from './context.ts';
-import { labelsOf } from './labels.ts';
+import { readLabels } from './labels.ts';
 
 /** The query parameters of a history. */
 export const historyQuery = z.strictObject({
@@ -28,6 +28,6 @@ export async function readHistory(data: DataContext, { params, query }: RouteCon
   if (!isId(record)) throw new ApiError('NOT_FOUND');
   const { after, limit } = query as unknown as z.output<typeof historyQuery>;
   const { entries, next } = await trail.list({ resource, record, after, limit });
-  const users = await labelsOf(data, data.users, userIdsOf(entries));
+  const users = await readLabels(data, data.users, userIdsOf(entries));
   return withMeta(entries, { limit, next, labels: { [data.users.name]: users } });
 }

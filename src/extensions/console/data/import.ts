@@ -6,7 +6,7 @@ import { ApiError, validationError } from '../../../platform/helpers/errors.ts';
 import { type FileRow, readRows } from '../../../records/bulk/read-rows.ts';
 import { createRowConverter, writeRows } from '../../../records/bulk/write-rows.ts';
 import type { ConsoleAccess } from '../access/access.ts';
-import { accountFieldsOf, accountFieldsOfNew } from './accounts.ts';
+import { listAccountFields, listFieldsOfNewAccount } from './accounts.ts';
 import type { DataContext } from './context.ts';
 import { isSecretField, passwordFieldsOf } from './field-info.ts';
 
@@ -102,7 +102,7 @@ export async function importRecords(
   const passwords = passwordFieldsOf(gateway.declaration);
   // A row may change the user with its address, but not the address itself.
   const isByAddress = upsertBy === undefined || upsertBy === 'email';
-  const readOnly = isByAddress ? accountFieldsOfNew(data, gateway) : accountFieldsOf(data, gateway);
+  const readOnly = isByAddress ? listFieldsOfNewAccount(data, gateway) : listAccountFields(data, gateway);
   const excluded = [...passwords, ...readOnly];
   const resource = { ...declared, writable: declared.writable.filter(({ name }) => !excluded.includes(name)) };
   const isSecret = resource.writable.some(({ name, spec }) => name === upsertBy && isSecretField(spec));

@@ -5,8 +5,8 @@ import { quoteIdentifier } from '../../../platform/data/postgres/identifiers.ts'
 import { isId } from '../../../platform/helpers/ids.ts';
 import { toNfc } from '../../../records/fields/text-rules.ts';
 import type { DataContext } from './context.ts';
-import { fieldsOf, isSecretField, targetOf } from './field-info.ts';
-import { labelFieldOf } from './resource-info.ts';
+import { findTarget, isSecretField, listFields } from './field-info.ts';
+import { findLabelField } from './resource-info.ts';
 
 /** Maximum records of a resource that one response labels. */
 const MAX_LABELS = 500;
@@ -23,7 +23,7 @@ export type Labels = Record<string, Record<string, string>>;
 
 /** The text that names a record: the value of its label field, else its id. */
 export function labelOf({ declaration }: ResourceGateway, record: StoredRecord): string {
-  const field = labelFieldOf(declaration);
+  const field = findLabelField(declaration);
   const value = field === undefined ? undefined : record[field];
   return typeof value === 'string' && value.trim() !== '' ? value.slice(0, MAX_LABEL_LENGTH).toWellFormed() : record.id;
 }
@@ -34,12 +34,12 @@ function labelSql(field: string): string {
 }
 
 /** Reads the labels of records by id, without those of records that do not exist: at most one query. */
-export async function labelsOf(
+export async function readLabels(
   { host }: DataContext,
   gateway: ResourceGateway,
   ids: readonly string[],
 ): Promise<Record<string, string>> {
-  const field = labelFieldOf(gateway.declaration);
+  const field = findLabelField(gateway.declaration);
   if (field === undefined || ids.length === 0) return {};
   const text = `select "id", ${labelSql(field)} from ${quoteIdentifier(gateway.table)} where "id" = any($1::text[])`;
   const rows = await host.database.readList<[id: string, label: string | null]>({ text, values: [ids] });
@@ -53,8 +53,8 @@ export async function readReferenceLabels(
   records: readonly StoredRecord[],
 ): Promise<Labels> {
   const ids = new Map<string, Set<string>>();
-  for (const [name, spec] of fieldsOf(declaration.fields as Fields)) {
-    const target = targetOf(spec);
+  for (const [name, spec] of listFields(declaration.fields as Fields)) {
+    const target = findTarget(spec);
     if (target === undefined || isSecretField(spec)) continue;
     const known = ids.get(target) ?? new Set();
     for (const id of records.flatMap((record) => (record[name] as string | string[] | undefined) ?? []))
@@ -62,7 +62,7 @@ export async function readReferenceLabels(
     if (known.size > 0) ids.set(target, known);
   }
   const labels = await Promise.all(
-    [...ids].map(async ([target, of]) => [target, await labelsOf(data, data.gateway(target), [...of])] as const),
+    [...ids].map(async ([target, of]) => [target, await readLabels(data, data.gateway(target), [...of])] as const),
   );
   return Object.fromEntries(labels);
 }
@@ -74,10 +74,10 @@ export function escapePattern(text: string): string {
 
 /** The fields in which a picker searches: the searchable ones that hold one text, and the label. */
 function pickerFieldsOf({ declaration }: ResourceGateway): string[] {
-  const searchable = fieldsOf(declaration.fields as Fields)
+  const searchable = listFields(declaration.fields as Fields)
     .filter(([, spec]) => spec.searchable && !spec.hidden && !isSecretField(spec) && spec.inner === undefined)
     .map(([name]) => name);
-  const label = labelFieldOf(declaration);
+  const label = findLabelField(declaration);
   return [...new Set([...(label === undefined ? [] : [label]), ...searchable])];
 }
 
@@ -87,7 +87,7 @@ export async function findRecordOptions(
   gateway: ResourceGateway,
   { q = '', limit }: { q?: string | undefined; limit: number },
 ): Promise<RecordOption[]> {
-  const label = labelFieldOf(gateway.declaration);
+  const label = findLabelField(gateway.declaration);
   const fields = pickerFieldsOf(gateway);
   const values: unknown[] = [limit];
   let where = '';

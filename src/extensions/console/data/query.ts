@@ -3,7 +3,7 @@ import type { ResourceGateway } from '../../../declare/host.ts';
 import type { ReverseRelation } from '../../../declare/relation.ts';
 import { ApiError } from '../../../platform/helpers/errors.ts';
 import type { DataContext } from './context.ts';
-import { targetOf } from './field-info.ts';
+import { findTarget } from './field-info.ts';
 
 /** The query string of a route. */
 type Query = Readonly<Record<string, unknown>>;
@@ -25,7 +25,7 @@ interface PathStep {
 /** Finds the field or the reverse relation that a part of a path names; undefined for any other name. */
 function findStep(data: DataContext, { declaration }: ResourceGateway, part: string): PathStep | undefined {
   const fields = declaration.fields as Fields;
-  if (Object.hasOwn(fields, part)) return { field: fields[part]!.spec, target: targetOf(fields[part]!.spec) };
+  if (Object.hasOwn(fields, part)) return { field: fields[part]!.spec, target: findTarget(fields[part]!.spec) };
   const relations = (declaration.relations ?? {}) as Record<string, ReverseRelation>;
   if (!Object.hasOwn(relations, part)) return undefined;
   const { target, field } = relations[part]!;

@@ -4,7 +4,7 @@ import { pluralName } from '../../../declare/naming.ts';
 import type { ReverseRelation } from '../../../declare/relation.ts';
 import { ACTIONS, type Action, type AnyResource } from '../../../declare/resource.ts';
 import { declaredOrDefaultPolicy, ownerFieldOf } from '../../../records/schema/compile.ts';
-import { describeField, type FieldInfo, fieldsOf, isSecretField, policyText, targetOf } from './field-info.ts';
+import { describeField, type FieldInfo, findTarget, isSecretField, listFields, policyText } from './field-info.ts';
 
 /** The records of a resource that refer to a record. */
 export interface ReferringField {
@@ -52,13 +52,13 @@ function canBeLabel(spec: FieldSpec): boolean {
 }
 
 /** The field whose values name the records of a resource: one with a usual name, else the first required text. */
-export function labelFieldOf({ fields }: AnyResource): string | undefined {
-  const candidates = fieldsOf(fields as Fields).filter(([, spec]) => canBeLabel(spec));
+export function findLabelField({ fields }: AnyResource): string | undefined {
+  const candidates = listFields(fields as Fields).filter(([, spec]) => canBeLabel(spec));
   const usual = LABEL_NAMES.find((name) => candidates.some(([candidate]) => candidate === name));
   return usual ?? candidates.find(([, spec]) => spec.required)?.[0];
 }
 
-function crudOf({ crud = true }: AnyResource): readonly Action[] {
+function listCrudActions({ crud = true }: AnyResource): readonly Action[] {
   if (crud === true) return ACTIONS;
   return crud === false ? [] : crud;
 }
@@ -67,8 +67,8 @@ function crudOf({ crud = true }: AnyResource): readonly Action[] {
 export function findReferringFields(target: AnyResource, resources: readonly ResourceGateway[]): ReferringField[] {
   const declared = Object.entries((target.relations ?? {}) as Record<string, ReverseRelation>);
   const found = resources.flatMap(({ name: resource, declaration }) =>
-    fieldsOf(declaration.fields as Fields)
-      .filter(([, spec]) => targetOf(spec) === target.name && !isSecretField(spec))
+    listFields(declaration.fields as Fields)
+      .filter(([, spec]) => findTarget(spec) === target.name && !isSecretField(spec))
       .map(([field]) => ({ resource, field })),
   );
   return found.map(({ resource, field }) => {
@@ -115,12 +115,12 @@ export function describeResource(
     plural: toLabel(pluralName(name)),
     description: declaration.description,
     timestamps,
-    crud: crudOf(declaration),
+    crud: listCrudActions(declaration),
     softDelete: declaration.softDelete === true,
     audit: hasAuditTrail && declaration.audit === true,
     defaultSort: (declaration.defaultSort ?? (timestamps ? '-createdAt' : 'id')).replaceAll('_id', 'id'),
     ownerField: ownerFieldOf(declaration),
-    labelField: labelFieldOf(declaration),
+    labelField: findLabelField(declaration),
     policies: { ...Object.fromEntries(policyTexts), reference },
     hasScope: declaration.scope !== undefined,
     searchable: fields.some(({ searchable }) => searchable),

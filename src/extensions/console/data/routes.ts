@@ -10,7 +10,7 @@ import type { DataContext } from './context.ts';
 import { exportRecords } from './export.ts';
 import { historyQuery, readHistory } from './history.ts';
 import { IMPORT_BODY, importQuery, importRecords } from './import.ts';
-import { findRecordOptions, labelsOf } from './labels.ts';
+import { findRecordOptions, readLabels } from './labels.ts';
 import { listRecords, readRecord, revealBody, revealValue } from './read.ts';
 import { UPLOAD_BODY, uploadFile, uploadQuery } from './upload.ts';
 import {
@@ -143,7 +143,7 @@ export function dataRoutes(
       path: `${path}/labels/:resource`,
       query: labelsQuery,
       handler: ({ params, query }) =>
-        labelsOf(data, data.gateway(params.resource), (query as unknown as z.output<typeof labelsQuery>).ids),
+        readLabels(data, data.gateway(params.resource), (query as unknown as z.output<typeof labelsQuery>).ids),
     },
     {
       ...access,

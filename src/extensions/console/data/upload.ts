@@ -5,7 +5,7 @@ import type { Fields } from '../../../declare/field.ts';
 import type { RouteContext } from '../../../declare/route.ts';
 import { ApiError, validationError } from '../../../platform/helpers/errors.ts';
 import { mediaTypeOf } from '../../../platform/http/bodies/body-stream.ts';
-import { fileRulesOf } from '../../../records/fields/types/file.ts';
+import { findFileRules } from '../../../records/fields/types/file.ts';
 import type { DataContext } from './context.ts';
 
 /** The bytes of a file. The rules of the field limit them. */
@@ -29,7 +29,7 @@ export async function uploadFile(data: DataContext, { params, query, body, req }
   const field = params.field!;
   const fields = declaration.fields as Fields;
   const spec = Object.hasOwn(fields, field) ? fields[field]!.spec : undefined;
-  if (spec === undefined || fileRulesOf(spec) === undefined)
+  if (spec === undefined || findFileRules(spec) === undefined)
     throw new ApiError('NOT_FOUND', 'There is no such file field');
   if (body === undefined) throw validationError({ [field]: 'Must not be empty' });
   const { name } = query as unknown as z.output<typeof uploadQuery>;

@@ -9,12 +9,12 @@ import { withMeta } from '../../../platform/http/response.ts';
 import { parseIfMatchHeader } from '../../../records/store/versions.ts';
 import { secondFactorCode } from '../access/second-factor.ts';
 import {
-  accountFieldsOf,
-  accountFieldsOfNew,
   areAccounts,
   assertNoAccountFields,
   changeManyUsers,
   deleteUser,
+  listAccountFields,
+  listFieldsOfNewAccount,
   restoreUser,
 } from './accounts.ts';
 import { toConsoleRecords } from './console-form.ts';
@@ -81,7 +81,7 @@ async function createUser({ host }: DataContext, values: unknown): Promise<Store
 export async function createRecord(data: DataContext, { params, body }: RouteContext): Promise<unknown> {
   const gateway = data.gateway(params.resource);
   assertNoPassword(gateway, body);
-  assertNoAccountFields(accountFieldsOfNew(data, gateway), body);
+  assertNoAccountFields(listFieldsOfNewAccount(data, gateway), body);
   const record = await withClientInput(() =>
     areAccounts(data, gateway)
       ? createUser(data, body)
@@ -107,7 +107,7 @@ export async function updateRecord(data: DataContext, { params, body, req }: Rou
   const gateway = data.gateway(params.resource);
   const versions = requireVersions(req);
   assertNoPassword(gateway, body);
-  assertNoAccountFields(accountFieldsOf(data, gateway), body);
+  assertNoAccountFields(listAccountFields(data, gateway), body);
   const service = data.host.service(gateway.name);
   const values = body as Record<string, unknown>;
   const record = await withClientInput(() => service.update(params.id!, values, { as: 'system', versions }));
@@ -142,7 +142,7 @@ export async function changeManyRecords(data: DataContext, ctx: RouteContext): P
   if ((action === 'update') !== (values !== undefined))
     throw validationError({ values: action === 'update' ? 'Is required' : 'Is only for the action update' });
   assertNoPassword(gateway, values);
-  assertNoAccountFields(accountFieldsOf(data, gateway), values);
+  assertNoAccountFields(listAccountFields(data, gateway), values);
   const change = action === 'update' ? { action, values } : { action };
   const errors =
     areAccounts(data, gateway) && action !== 'update'

@@ -47,7 +47,7 @@ function sendFrame(res: Response, { html }: CompleteMail, scheme: 'light' | 'dar
 }
 
 /** Returns the web addresses in an e-mail, each once. The frame cannot open them, so the page lists them. */
-function linksOf({ text, html }: CompleteMail): string[] {
+function findLinks({ text, html }: CompleteMail): string[] {
   const inHtml = [...html.matchAll(/\shref="([^"]*)"/gi)].map((match) => match[1]!.replaceAll('&amp;', '&'));
   const inText = text.match(/https?:\/\/[^\s<>"']+[^\s<>"'.,;:!?)]/gi) ?? [];
   const isWebAddress = (link: string) => /^https?:/i.test(link) && URL.canParse(link);
@@ -93,7 +93,7 @@ export function createMailsTab(host: Pick<Host, 'mailTexts' | 'database' | 'keyr
       path,
       async handler(ctx) {
         const mail = await read(ctx);
-        return { ...mail, links: linksOf(mail) };
+        return { ...mail, links: findLinks(mail) };
       },
     },
     {

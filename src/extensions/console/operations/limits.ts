@@ -31,16 +31,16 @@ function sortClients(clients: readonly CountedClient[]): CountedClient[] {
 export function readLimitRules({ limits, settings, env, routes, accounts }: LimitsHost) {
   const { enabled = env.nodeEnv !== 'test', global: globalRule, auth } = settings.rateLimit;
   const limited = routes().filter(({ rateLimit }) => rateLimit !== undefined);
-  const nameOf = ({ method, path }: { method: string; path: string }) => `${method} /api${path}`;
+  const toLimiterName = ({ method, path }: { method: string; path: string }) => `${method} /api${path}`;
   const known = new Set(['all', ...limited.map(({ method, path }) => `${method} ${path}`)]);
   return {
     isEnabled: enabled,
     areLoopbackClientsLimited: env.loopbackRateLimits,
     global: globalRule === false ? null : globalRule,
     auth: auth === false ? null : auth,
-    authRoutes: limited.filter(({ rateLimit }) => rateLimit === 'auth').map(nameOf),
+    authRoutes: limited.filter(({ rateLimit }) => rateLimit === 'auth').map(toLimiterName),
     routes: limited.flatMap(({ rateLimit, ...route }) =>
-      typeof rateLimit === 'object' ? [{ route: nameOf(route), ...rateLimit }] : [],
+      typeof rateLimit === 'object' ? [{ route: toLimiterName(route), ...rateLimit }] : [],
     ),
     // Limits of features, such as e-mails to one address.
     others: limits

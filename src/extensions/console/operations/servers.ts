@@ -124,20 +124,20 @@ async function readInfo(server: Redis): Promise<Map<string, string>> {
 
 async function readServer(server: Redis): Promise<RedisServer> {
   const [latencyMs, info] = await Promise.all([measure(() => server.ping()), readInfo(server)]);
-  const numberOf = (name: string) => (info.has(name) ? Number(info.get(name)) : null);
+  const parseInfoNumber = (name: string) => (info.has(name) ? Number(info.get(name)) : null);
   const valkey = info.get('valkey_version');
   const redis = info.get('redis_version');
   return {
     address: `${server.options.host ?? 'localhost'}:${server.options.port ?? 6379}`,
     latencyMs,
     version: valkey === undefined ? (redis === undefined ? null : `Redis ${redis}`) : `Valkey ${valkey}`,
-    uptimeSeconds: numberOf('uptime_in_seconds'),
-    usedBytes: numberOf('used_memory'),
-    maxBytes: numberOf('maxmemory'),
+    uptimeSeconds: parseInfoNumber('uptime_in_seconds'),
+    usedBytes: parseInfoNumber('used_memory'),
+    maxBytes: parseInfoNumber('maxmemory'),
     evictionPolicy: info.get('maxmemory_policy') ?? null,
-    evictedKeys: numberOf('evicted_keys'),
-    clients: numberOf('connected_clients'),
-    commandsPerSecond: numberOf('instantaneous_ops_per_sec'),
+    evictedKeys: parseInfoNumber('evicted_keys'),
+    clients: parseInfoNumber('connected_clients'),
+    commandsPerSecond: parseInfoNumber('instantaneous_ops_per_sec'),
   };
 }
 

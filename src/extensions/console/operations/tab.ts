@@ -78,13 +78,15 @@ const recordParams = (resource: string) => (ctx: RouteContext) => ({
 });
 
 /** Returns the id of the row in a path; `0`, which no row has, for an invalid id. Postgres refuses larger numbers. */
-const rowIdOf = ({ params: { id = '' } }: RouteContext) => (/^\d{1,18}$/.test(id) ? id : '0');
+const readRowId = ({ params: { id = '' } }: RouteContext) => (/^\d{1,18}$/.test(id) ? id : '0');
 
 /** The routes about queues and the outbox. */
 function workRoutes(host: ExtensionHost, readList: () => ReturnType<typeof readProcesses>, readAllQueues: Handler) {
-  const nameOf = ({ params }: RouteContext) => ({ name: params.name!, id: params.id! });
+  const readJobParams = ({ params }: RouteContext) => ({ name: params.name!, id: params.id! });
   const change = (action: 'retry' | 'remove'): Handler =>
-    withRedis(host, async (ctx) => changeFailedEntry(host, await readList(), nameOf(ctx), (job) => job[action]()));
+    withRedis(host, async (ctx) =>
+      changeFailedEntry(host, await readList(), readJobParams(ctx), (job) => job[action]()),
+    );
   const readJobs = createSharedRead(host.readJobOverview, JOBS_FRESH_MS);
   const readRows = createSharedRead(() => readOutbox(host), FRESH_MS);
   const retry = async (id: string | undefined) => {
@@ -129,7 +131,7 @@ function workRoutes(host: ExtensionHost, readList: () => ReturnType<typeof readP
       path: '/outbox/:id/retry',
       action: 'outboxRetried',
       recordedAs: recordParams('outbox'),
-      handler: (ctx) => retry(rowIdOf(ctx)),
+      handler: (ctx) => retry(readRowId(ctx)),
     },
   ] satisfies ConsoleRoute[];
 }

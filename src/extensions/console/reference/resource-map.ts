@@ -7,7 +7,7 @@ import { ACTIONS, type Action, type AnyResource } from '../../../declare/resourc
 import type { Route } from '../../../declare/route.ts';
 import { declaredUserRoles } from '../../../records/configuration/roles.ts';
 import { declaredOrDefaultPolicy } from '../../../records/schema/compile.ts';
-import { fieldsOf, targetOf } from '../data/field-info.ts';
+import { findTarget, listFields } from '../data/field-info.ts';
 
 /** The viewers that a policy allows. Alternatives: a viewer needs to meet only one of them. */
 export interface AccessRule {
@@ -82,8 +82,8 @@ function describeAccess(policy: Policy, declared: readonly string[]): AccessRule
 }
 
 function referencesOf({ fields }: AnyResource): MappedReference[] {
-  return fieldsOf(fields as Fields).flatMap(([field, spec]: [string, FieldSpec]) => {
-    const target = targetOf(spec);
+  return listFields(fields as Fields).flatMap(([field, spec]: [string, FieldSpec]) => {
+    const target = findTarget(spec);
     if (target === undefined) return [];
     const many = spec.inner !== undefined;
     const onDelete = spec.onDelete ?? spec.inner?.spec.onDelete ?? (many ? 'remove' : 'keep');
@@ -100,7 +100,7 @@ function crudAccessOf(declaration: AnyResource, roles: readonly string[]): Mappe
 }
 
 function indexesOf({ indexes = [], fields }: AnyResource): MappedResource['indexes'] {
-  const single = fieldsOf(fields as Fields).flatMap(([name, { unique, index }]) =>
+  const single = listFields(fields as Fields).flatMap(([name, { unique, index }]) =>
     unique || index ? [{ fields: [name], unique: unique === true }] : [],
   );
   return [...single, ...indexes.map((one) => ({ fields: one.fields, unique: one.unique === true }))];

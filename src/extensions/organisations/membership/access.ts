@@ -18,7 +18,7 @@ const NAMED_FRESH_MS = 60_000;
 const MAX_NAMED = 10_000;
 
 /** The organisation in which a request works, and the one that its credential is bound to. */
-export function choiceOf(user: Viewer | undefined): OrganisationChoice | undefined {
+export function getOrganisationChoice(user: Viewer | undefined): OrganisationChoice | undefined {
   return user?.[ORGANISATION_CHOICE];
 }
 
@@ -78,17 +78,18 @@ export interface NamedOrganisations {
 
 export function createNamedOrganisations(): NamedOrganisations {
   const until = new Map<string, number>();
-  const keyOf = (user: Viewer) => JSON.stringify([user.id, choiceOf(user)?.bound, choiceOf(user)?.current]);
+  const createAccessKey = (user: Viewer) =>
+    JSON.stringify([user.id, getOrganisationChoice(user)?.bound, getOrganisationChoice(user)?.current]);
   return {
     has(user) {
-      const key = keyOf(user);
+      const key = createAccessKey(user);
       if ((until.get(key) ?? 0) > performance.now()) return true;
       until.delete(key);
       return false;
     },
     add(user) {
       if (until.size >= MAX_NAMED) until.delete(until.keys().next().value!);
-      until.set(keyOf(user), performance.now() + NAMED_FRESH_MS);
+      until.set(createAccessKey(user), performance.now() + NAMED_FRESH_MS);
     },
     forget(userId) {
       const start = userId === undefined ? '' : `[${JSON.stringify(userId)},`;
@@ -104,7 +105,7 @@ export function createOrganisationScope(
 ): OrganisationScope {
   const filterFor: OrganisationScope['filterFor'] = (user, field, { current }) => {
     if (user === undefined) return NOTHING;
-    const choice = choiceOf(user);
+    const choice = getOrganisationChoice(user);
     const chosen = organisationFilter([choice?.bound, current ? choice?.current : undefined], field);
     if (chosen === undefined) return NOTHING;
     if (!hasGlobalAccess(settings, user))
@@ -115,7 +116,7 @@ export function createOrganisationScope(
   return {
     filterFor,
     checkNamed(user, req, service) {
-      const choice = choiceOf(user);
+      const choice = getOrganisationChoice(user);
       if (user === undefined || req === undefined || choice?.isNamed !== true) return undefined;
       if (named.has(user)) return undefined;
       return (async () => {

@@ -8,7 +8,7 @@ import { quoteIdentifier } from '../../../platform/data/postgres/identifiers.ts'
 import type { Executor } from '../../../platform/data/postgres/queryable.ts';
 import { ApiError } from '../../../platform/helpers/errors.ts';
 import { isId } from '../../../platform/helpers/ids.ts';
-import { choiceOf, noOrganisationError, organisationFilter } from './access.ts';
+import { getOrganisationChoice, noOrganisationError, organisationFilter } from './access.ts';
 import { MEMBERSHIP, ORGANISATION } from './resources.ts';
 import { hasGlobalAccess, type OrganisationRoles, type OrganisationSettings } from './settings.ts';
 
@@ -61,7 +61,7 @@ export async function loadAccess(
   { user, params, service }: Pick<RouteContext, 'user' | 'params' | 'service'>,
 ): Promise<Access> {
   if (user === undefined) throw new ApiError('UNAUTHORIZED');
-  const filter = organisationFilter([params.id, choiceOf(user)?.bound], undefined);
+  const filter = organisationFilter([params.id, getOrganisationChoice(user)?.bound], undefined);
   const found = filter && (await service(ORGANISATION).first(filter, { as: 'system' }));
   const role = found && (await findRole(context, user, found.id, service));
   if (found === undefined || role === undefined) throw noOrganisationError();

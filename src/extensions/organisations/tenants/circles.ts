@@ -4,7 +4,7 @@ import { ApiError } from '../../../platform/helpers/errors.ts';
 import type { TenantFields } from './tenant.ts';
 
 /** A record of an organisation. */
-interface Place {
+interface TenantRecord {
   resource: string;
   id: string;
 }
@@ -12,17 +12,17 @@ interface Place {
 /** References with `onDelete: 'restrict'` from records of an organisation. */
 interface References {
   /** The records that refer to others. */
-  places: readonly Place[];
+  places: readonly TenantRecord[];
   /** By the key of a record: the records to which it refers. */
-  targets: ReadonlyMap<string, readonly Place[]>;
+  targets: ReadonlyMap<string, readonly TenantRecord[]>;
   /** By the key of a record: the records that refer to it. */
-  referrers: ReadonlyMap<string, readonly Place[]>;
+  referrers: ReadonlyMap<string, readonly TenantRecord[]>;
 }
 
-const keyOf = ({ resource, id }: Place) => `${resource} ${id}`;
+const keyOf = ({ resource, id }: TenantRecord) => `${resource} ${id}`;
 
 /** The ids of records in a field that restricts their deletion, with their resource. */
-function restrictedPlaces(fields: Fields, record: StoredRecord): Place[] {
+function restrictedPlaces(fields: Fields, record: StoredRecord): TenantRecord[] {
   return Object.entries(fields).flatMap(([name, { spec }]) => {
     const target = spec.target ?? spec.inner?.spec.target;
     if (spec.onDelete !== 'restrict' || target === undefined) return [];
@@ -31,7 +31,10 @@ function restrictedPlaces(fields: Fields, record: StoredRecord): Place[] {
 }
 
 /** Records with all that can be reached from them, directly or through others, by key. */
-function withReachable(start: readonly Place[], next: ReadonlyMap<string, readonly Place[]>): Map<string, Place> {
+function withReachable(
+  start: readonly TenantRecord[],
+  next: ReadonlyMap<string, readonly TenantRecord[]>,
+): Map<string, TenantRecord> {
   const found = new Map(start.map((place) => [keyOf(place), place]));
   for (const place of found.values())
     for (const one of next.get(keyOf(place)) ?? []) if (!found.has(keyOf(one))) found.set(keyOf(one), one);
@@ -49,8 +52,8 @@ export function createCircleDeletion(
   tenantFields: TenantFields,
 ): (organisation: string) => Promise<boolean> {
   async function findReferences(organisation: string): Promise<References> {
-    const places: Place[] = [];
-    const [targets, referrers] = [new Map<string, Place[]>(), new Map<string, Place[]>()];
+    const places: TenantRecord[] = [];
+    const [targets, referrers] = [new Map<string, TenantRecord[]>(), new Map<string, TenantRecord[]>()];
     for (const [resource, field] of tenantFields) {
       const fields = resources.find(({ name }) => name === resource)!.declaration.fields as Fields;
       for await (const record of service(resource).each({ [field]: organisation }, { as: 'system' })) {
@@ -69,7 +72,7 @@ export function createCircleDeletion(
     return { places, targets, referrers };
   }
 
-  async function deleteTogether(places: readonly Place[]): Promise<void> {
+  async function deleteTogether(places: readonly TenantRecord[]): Promise<void> {
     const groups = Map.groupBy(places, ({ resource }) => resource);
     const deletedWith = new Map(Array.from(groups, ([name, list]) => [name, new Set(list.map(({ id }) => id))]));
     await transaction(async (tx) => {
@@ -80,7 +83,7 @@ export function createCircleDeletion(
   return async (organisation) => {
     const { places, targets, referrers } = await findReferences(organisation);
     // A record without referring records of the organisation is restricted by others, and restricts those to which it refers.
-    const isEnd = (place: Place) => !referrers.has(keyOf(place));
+    const isEnd = (place: TenantRecord) => !referrers.has(keyOf(place));
     const stays = withReachable(places.filter(isEnd), targets);
     for (const start of places) {
       if (stays.has(keyOf(start))) continue;

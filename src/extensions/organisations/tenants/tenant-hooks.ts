@@ -5,7 +5,12 @@ import type { Services } from '../../../declare/service.ts';
 import { ApiError, type ErrorDetails, validationError } from '../../../platform/helpers/errors.ts';
 import { missingReferenceMessage } from '../../../records/schema/references.ts';
 import { allowsAction } from '../../../rules/allows-action.ts';
-import { choiceOf, noOrganisationError, type OrganisationScope, organisationFilter } from '../membership/access.ts';
+import {
+  getOrganisationChoice,
+  noOrganisationError,
+  type OrganisationScope,
+  organisationFilter,
+} from '../membership/access.ts';
 import { MEMBERSHIP, ORGANISATION } from '../membership/resources.ts';
 import { hasGlobalAccess, type OrganisationRoles, type OrganisationSettings } from '../membership/settings.ts';
 import type { TenantFields } from './tenant.ts';
@@ -105,7 +110,7 @@ interface ChosenOrganisation {
 }
 
 async function chooseWithGlobalAccess(user: Viewer, given: unknown, field: string, service: Services): Promise<string> {
-  const choice = choiceOf(user);
+  const choice = getOrganisationChoice(user);
   const filter = organisationFilter([given as string | undefined, choice?.bound, choice?.current], undefined);
   if (filter !== undefined && Object.keys(filter).length === 0) throw validationError({ [field]: 'Is required' });
   const found = filter && (await service(ORGANISATION).first(filter, { as: 'system' }));
@@ -120,7 +125,7 @@ async function chooseForMember(
   field: string,
   service: Services,
 ): Promise<ChosenOrganisation> {
-  const choice = choiceOf(user);
+  const choice = getOrganisationChoice(user);
   const filter = organisationFilter([given as string | undefined, choice?.bound, choice?.current], 'organisation');
   // The memberships of a deleted organisation are still being deleted.
   const query = { 'organisation.slug': { exists: true }, ...filter, user: user.id, limit: 2, count: 'none' };

@@ -22,7 +22,7 @@ export function isExportable(user: StoredRecord | undefined): user is StoredReco
 }
 
 /** Dependencies of the job that builds an export. */
-interface ExportJobParts {
+interface ExportJobDependencies {
   exports: ExportStore;
   users: ResourceGateway;
   /** The files of every export. */
@@ -37,7 +37,7 @@ interface ExportJobParts {
  */
 export function createExportJob(
   host: Pick<Host, 'files' | 'log' | 'mail' | 'metrics' | 'settings' | 'database' | 'replica'>,
-  { exports, users, files, hours }: ExportJobParts,
+  { exports, users, files, hours }: ExportJobDependencies,
 ): (id: string) => Promise<void> {
   const { log, mail, metrics, settings, database, replica } = host;
 

@@ -6,16 +6,16 @@ import { pluralName } from '../../../declare/naming.ts';
 import {
   createUnreachableOrganisationSearch,
   type FindUnreachableOrganisations,
-  organisationFieldOf,
+  findOrganisationField,
 } from '../../../records/access/reachable-organisations.ts';
-import { fileRulesOf } from '../../../records/fields/types/file.ts';
+import { findFileRules } from '../../../records/fields/types/file.ts';
 import { ownerFieldOf } from '../../../records/schema/compile.ts';
 import type { ExportFile, ExportWriteContext } from './export-file.ts';
 import { type ExportedField, listExportedFields, listReferringFields, toExportedRecord } from './fields.ts';
 import { columnOf, readRecords } from './read-records.ts';
 
 /** Returns the field that holds the owner of a record. Users own themselves. */
-function exportOwnerFieldOf(gateway: ResourceGateway, users: ResourceGateway): string | undefined {
+function findExportOwnerField(gateway: ResourceGateway, users: ResourceGateway): string | undefined {
   return gateway === users ? 'id' : ownerFieldOf(gateway.declaration);
 }
 
@@ -29,7 +29,7 @@ function omittedFieldsOf({ declaration }: ResourceGateway, fields: readonly Expo
 
 /** Creates the function that leaves out the records of organisations that the user does not reach any more. */
 function createOrganisationFilter(gateway: ResourceGateway) {
-  const field = organisationFieldOf(gateway);
+  const field = findOrganisationField(gateway);
   return async (records: StoredRecord[], findUnreachable: FindUnreachableOrganisations): Promise<StoredRecord[]> => {
     if (field === undefined) return records;
     const unreachable = await findUnreachable(records.map((record) => record[field]));
@@ -47,7 +47,7 @@ export function createOwnRecordsFile(
   users: ResourceGateway,
   resources: readonly ResourceGateway[],
 ): ExportFile | undefined {
-  const owner = exportOwnerFieldOf(gateway, users);
+  const owner = findExportOwnerField(gateway, users);
   if (owner === undefined) return undefined;
   const fields = listExportedFields(gateway.declaration, gateway === users);
   const alwaysOmitted = omittedFieldsOf(gateway, fields);
@@ -56,7 +56,7 @@ export function createOwnRecordsFile(
   const filterByOrganisation = createOrganisationFilter(gateway);
   const fileFields = fields
     .map(({ name }) => name)
-    .filter((name) => fileRulesOf((gateway.declaration.fields as Fields)[name]!.spec));
+    .filter((name) => findFileRules((gateway.declaration.fields as Fields)[name]!.spec));
 
   async function exportRecord(
     record: StoredRecord,
@@ -105,7 +105,7 @@ export function createReferencesFile(
   users: ResourceGateway,
   resources: readonly ResourceGateway[],
 ): ExportFile | undefined {
-  const owner = exportOwnerFieldOf(gateway, users);
+  const owner = findExportOwnerField(gateway, users);
   const referring = listReferringFields(gateway.declaration, owner);
   if (referring.length === 0) return undefined;
   const fields = listExportedFields(gateway.declaration, gateway === users);

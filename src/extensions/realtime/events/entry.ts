@@ -85,7 +85,7 @@ type FieldColumns = readonly [field: string, columns: readonly string[]];
 const columnsByResource = new WeakMap<ResourceGateway, readonly FieldColumns[]>();
 
 /** Returns the fields in a resource's events with their columns, current and former. Password fields are never in events. */
-function fieldColumnsOf(gateway: ResourceGateway): readonly FieldColumns[] {
+function getFieldColumns(gateway: ResourceGateway): readonly FieldColumns[] {
   let columns = columnsByResource.get(gateway);
   if (columns === undefined) {
     const fields = Object.entries(gateway.declaration.fields as Fields).filter(
@@ -100,7 +100,7 @@ function fieldColumnsOf(gateway: ResourceGateway): readonly FieldColumns[] {
 /** Returns the fields of a resource whose columns are absent from an event's record. A column that is null is not absent. */
 function findMissingFields(gateway: ResourceGateway, columns: Columns | null): ReadonlySet<string> {
   if (columns === null) return NO_FIELDS;
-  const names = fieldColumnsOf(gateway).filter(([, names]) => !names.some((name) => Object.hasOwn(columns, name)));
+  const names = getFieldColumns(gateway).filter(([, names]) => !names.some((name) => Object.hasOwn(columns, name)));
   return names.length === 0 ? NO_FIELDS : new Set(names.map(([name]) => name));
 }
 

@@ -3,7 +3,7 @@ import type { ViewContext } from '../../../declare/host.ts';
 import type { Viewer } from '../../../declare/policy.ts';
 import { isEntryBefore, type RecordChange, recordBeforeChange } from '../events/entry.ts';
 import { createChangeFrame, encodeFrames, type Frame } from './frame.ts';
-import { type Bundle, type Group, type Listener, limitedViewerOf, type Subscription } from './groups.ts';
+import { type Bundle, type Group, type Listener, limitViewer, type Subscription } from './groups.ts';
 import type { ViewerCache, VisibleChanges } from './visible-change.ts';
 
 /** The server-sent events of a batch of changes for the members of a subscription group. */
@@ -100,10 +100,10 @@ async function computeGroupFrames(
   for (const id of new Set([...owners.values()].flat())) {
     const list = changes.filter((one) => owners.get(one)!.includes(id));
     const frames = new Map(await computeFramesFor(id, true, list));
-    const frameOf = (one: RecordChange) => (list.includes(one) ? frames.get(one) : common.get(one));
+    const findFrame = (one: RecordChange) => (list.includes(one) ? frames.get(one) : common.get(one));
     own.set(
       id,
-      changes.flatMap((one) => frameOf(one) ?? []),
+      changes.flatMap((one) => findFrame(one) ?? []),
     );
   }
   return { common: changes.flatMap((one) => common.get(one) ?? []), own };
@@ -161,7 +161,7 @@ export function createBroadcast(visibleChanges: VisibleChanges) {
       isCurrent: () => boolean,
     ): Promise<boolean> {
       const { stream, subscriptions } = listener;
-      const cache = visibleChanges.createViewerCache(limitedViewerOf(listener).user, new Map());
+      const cache = visibleChanges.createViewerCache(limitViewer(listener).user, new Map());
       const lists = subscriptions.map(async (subscription) => {
         const { gateway, recordSubscription, text } = subscription;
         const own = await selectMatchingChanges(subscription, changes);

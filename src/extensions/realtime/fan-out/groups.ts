@@ -77,7 +77,7 @@ interface ResourceGroups {
  * The viewer of a listener with the limits of its request: that of the credential, which decides which related records are expanded, and the
  * organisation.
  */
-export function limitedViewerOf({
+export function limitViewer({
   viewer,
   readLimit,
   organisation,
@@ -88,7 +88,7 @@ export function limitedViewerOf({
 
 const viewerIdOf = ({ user }: CurrentViewer) => user?.id ?? '';
 
-function groupKeyOf({ text, gateway, id, recordSubscription }: Subscription, { user }: CurrentViewer): string {
+function createGroupKey({ text, gateway, id, recordSubscription }: Subscription, { user }: CurrentViewer): string {
   return JSON.stringify([
     gateway.name,
     id,
@@ -103,11 +103,11 @@ function groupKeyOf({ text, gateway, id, recordSubscription }: Subscription, { u
 export function createGroups(): Groups {
   const groups = new Map<string, Group>();
   const bundles = new Map<string, Bundle>();
-  const bundleOf = new Map<Listener, Bundle>();
+  const bundleByListener = new Map<Listener, Bundle>();
   const byResource = new Map<string, ResourceGroups>();
 
   /** Returns the set that contains a group: the list subscriptions of its resource, or the subscriptions to its record. */
-  function groupSetOf({ gateway, id }: Group): Set<Group> {
+  function getOrCreateGroupSet({ gateway, id }: Group): Set<Group> {
     const resourceGroups = byResource.get(gateway.name) ?? { lists: new Set(), records: new Map() };
     byResource.set(gateway.name, resourceGroups);
     if (id === undefined) return resourceGroups.lists;
@@ -117,13 +117,13 @@ export function createGroups(): Groups {
   }
 
   function addSubscriptionToGroup(subscription: Subscription, viewer: CurrentViewer): Group {
-    const key = groupKeyOf(subscription, viewer);
+    const key = createGroupKey(subscription, viewer);
     const { text, gateway, id, recordSubscription } = subscription;
     let group = groups.get(key);
     if (group === undefined) {
       group = { key, text, gateway, id, recordSubscription, viewers: new Map(), bundles: new Set() };
       groups.set(key, group);
-      groupSetOf(group).add(group);
+      getOrCreateGroupSet(group).add(group);
     }
     const member = group.viewers.get(viewerIdOf(viewer));
     group.viewers.set(viewerIdOf(viewer), {
@@ -139,18 +139,18 @@ export function createGroups(): Groups {
     if (member.subscriptionCount === 0) group.viewers.delete(viewerId);
     if (group.viewers.size > 0) return;
     groups.delete(group.key);
-    groupSetOf(group).delete(group);
-    if (group.id !== undefined && groupSetOf(group).size === 0)
+    getOrCreateGroupSet(group).delete(group);
+    if (group.id !== undefined && getOrCreateGroupSet(group).size === 0)
       byResource.get(group.gateway.name)!.records.delete(group.id);
   }
 
   return {
     get size() {
-      return bundleOf.size;
+      return bundleByListener.size;
     },
-    hasListener: (listener) => bundleOf.has(listener),
+    hasListener: (listener) => bundleByListener.has(listener),
     addListener(listener) {
-      const viewer = limitedViewerOf(listener);
+      const viewer = limitViewer(listener);
       const joined = listener.subscriptions.map((one) => addSubscriptionToGroup(one, viewer));
       const key = JSON.stringify(joined.map((group) => group.key));
       let bundle = bundles.get(key);
@@ -160,12 +160,12 @@ export function createGroups(): Groups {
         for (const group of joined) group.bundles.add(bundle);
       }
       bundle.listeners.add(listener);
-      bundleOf.set(listener, bundle);
+      bundleByListener.set(listener, bundle);
     },
     removeListener(listener) {
-      const bundle = bundleOf.get(listener);
+      const bundle = bundleByListener.get(listener);
       if (bundle === undefined) return;
-      bundleOf.delete(listener);
+      bundleByListener.delete(listener);
       bundle.listeners.delete(listener);
       if (bundle.listeners.size === 0) {
         bundles.delete(bundle.key);
@@ -173,7 +173,7 @@ export function createGroups(): Groups {
       }
       for (const group of bundle.groups) removeSubscriptionFromGroup(group, viewerIdOf(listener.viewer));
     },
-    allListeners: () => bundleOf.keys(),
+    allListeners: () => bundleByListener.keys(),
     findAffectedGroups(changes) {
       const touched = new Set<Group>();
       for (const [{ name }, changesOfResource] of Map.groupBy(changes, ({ gateway }) => gateway)) {

@@ -151,14 +151,14 @@ export function createVisibleChanges({ service, log }: Pick<Host, 'service' | 'l
         plans.flatMap(({ record, previous }) => [record, previous].filter((one) => one !== undefined)),
         cache,
       );
-      const serializedOf = async (record: StoredRecord | undefined) => record && cache.serialized.get(record);
+      const serialize = async (record: StoredRecord | undefined) => record && cache.serialized.get(record);
       const visible: VisibleChange[] = [];
       for (const { change, action, record, previous } of plans) {
         const one = await skipOnPolicyError(async () => ({
           change,
           action,
-          data: await serializedOf(record),
-          previous: await serializedOf(previous),
+          data: await serialize(record),
+          previous: await serialize(previous),
         }));
         if (one !== undefined) visible.push(one);
       }

@@ -6,7 +6,7 @@ import type { StoredRecord } from '../../../declare/host.ts';
 import type { Viewer } from '../../../declare/policy.ts';
 import type { Auth } from '../../../declare/route.ts';
 import { quoteIdentifier } from '../../../platform/data/postgres/identifiers.ts';
-import { credentialWatchOf } from '../../../rules/credential.ts';
+import { getCredentialWatch } from '../../../rules/credential.ts';
 import type { CurrentViewer, Listener } from '../fan-out/groups.ts';
 
 /**
@@ -78,7 +78,7 @@ export function createAccessWatch(
     const open = new Map<NonNullable<Authenticator['watch']>, Auth[]>();
     for (const { listeners } of watched.values()) {
       for (const auth of listeners.values()) {
-        const watch = credentialWatchOf(auth);
+        const watch = getCredentialWatch(auth);
         if (watch === undefined) continue;
         const auths = open.get(watch);
         if (auths === undefined) open.set(watch, [auth]);

@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import {
-  lastingOrganisationOf,
+  getLastingOrganisation,
   READ_LIMIT,
   withOrganisationChoice,
   withoutOrganisationChoice,
@@ -15,7 +15,7 @@ import { addressOf, clientKeyOf } from '../../../platform/http/client-address.ts
 import { setIdentity } from '../../../platform/http/request-context.ts';
 import { allowsAction } from '../../../rules/allows-action.ts';
 import { assertReachesRoute, createScopeCheck } from '../../../rules/credential-scopes.ts';
-import { type Listener, limitedViewerOf, type Subscription } from '../fan-out/groups.ts';
+import { type Listener, limitViewer, type Subscription } from '../fan-out/groups.ts';
 import type { Hub } from '../fan-out/hub.ts';
 import type { RealtimeMetrics } from '../fan-out/metrics.ts';
 import { openStream } from '../fan-out/stream.ts';
@@ -30,7 +30,7 @@ interface Caller {
   auth: Auth | undefined;
 }
 
-interface Parts {
+interface StreamDependencies {
   hub: Hub;
   watch: AccessWatch;
   slots: StreamSlots;
@@ -125,7 +125,7 @@ async function authenticateByTicketOrRequest(
 ): Promise<Caller> {
   if (ticket === undefined) {
     // The choice of a session does not limit the stream, because it may change while the stream is open.
-    const organisation = lastingOrganisationOf(ctx.user);
+    const organisation = getLastingOrganisation(ctx.user);
     const user = withoutOrganisationChoice(ctx.user);
     return { user: user && organisation ? withOrganisationChoice(user, organisation) : user, auth: ctx.auth };
   }
@@ -153,7 +153,7 @@ async function checkNamedOrganisation(
   req: Request,
   service: Service,
 ): Promise<void> {
-  if (lastingOrganisationOf(user) === undefined) return;
+  if (getLastingOrganisation(user) === undefined) return;
   const declarations = new Set(subscriptions.map(({ gateway }) => gateway.declaration));
   const ofOrganisations = [...declarations].filter(({ fields }) =>
     Object.values(fields as Fields).some(({ spec }) => spec.tenant === true),
@@ -175,7 +175,7 @@ async function assertMayOpenStreams(
 export function createStreamOpener(
   host: Pick<ExtensionHost, 'routes' | 'resources' | 'authenticators' | 'service'>,
   settings: RealtimeSettings,
-  { hub, watch, slots, tickets, metrics }: Parts,
+  { hub, watch, slots, tickets, metrics }: StreamDependencies,
 ) {
   const { service } = host;
   const { resourcePaths, createSubscription } = createSubscriptions(host);
@@ -185,7 +185,7 @@ export function createStreamOpener(
     stream.onClose(release);
     // All streams of a user share a viewer, so the limits of a request are kept apart.
     const viewer = watch.sharedViewerOf(withReadLimit(withoutOrganisationChoice(user), undefined));
-    const [readLimit, organisation] = [user?.[READ_LIMIT], lastingOrganisationOf(user)];
+    const [readLimit, organisation] = [user?.[READ_LIMIT], getLastingOrganisation(user)];
     const listener: Listener = { stream, viewer, subscriptions, readLimit, organisation };
     if (auth !== undefined) watch.watchListener(listener, auth);
     return listener;
@@ -230,7 +230,7 @@ export function createRecheck(
   hub: Hub,
 ) {
   return async (listener: Listener): Promise<void> => {
-    const viewContext = { user: limitedViewerOf(listener).user, req: undefined, service };
+    const viewContext = { user: limitViewer(listener).user, req: undefined, service };
     const renewSubscription = async (one: Subscription): Promise<Subscription> => {
       const { id, filters } = one;
       return { ...one, recordSubscription: await one.gateway.subscribe({ id, filters, resumed: true }, viewContext) };

@@ -5,12 +5,12 @@ import { ApiError } from '../../../platform/helpers/errors.ts';
 import { newId } from '../../../platform/helpers/ids.ts';
 import { addressOf } from '../../../platform/http/client-address.ts';
 import { allowsAction } from '../../../rules/allows-action.ts';
-import { administratorOf, policyRequestOf } from '../endpoints/administrators.ts';
+import { getAdministrator, getRequestForPolicy } from '../endpoints/administrators.ts';
 import { type EndpointRow, secretEncryptionContext, serializeEndpoint } from '../endpoints/endpoint.ts';
-import { enqueueEndpointJobs, fastOrSlowLaneFor } from '../endpoints/endpoint-jobs.ts';
+import { chooseLane, enqueueEndpointJobs } from '../endpoints/endpoint-jobs.ts';
 import { MAX_DELIVERIES_REMOVED } from '../endpoints/endpoints-sql.ts';
 import { isApiKey, type KeyLimits, OWNER_ONLY_REASONS } from '../endpoints/key-limits.ts';
-import { CREATED_MAIL, createdMailDataOf } from '../endpoints/mails.ts';
+import { CREATED_MAIL, createdMailData } from '../endpoints/mails.ts';
 import { generateSigningSecrets } from '../endpoints/signing.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
 import { CREATE_ENDPOINT, REMOVE_ENDPOINT, ROTATE_SECRET, UPDATE_ENDPOINT } from './change-endpoints-sql.ts';
@@ -21,7 +21,7 @@ import { assertMayCreate } from './portal-grants.ts';
 const HOUR_MS = 3_600_000;
 
 /** What the handlers of requests that change endpoints need. */
-export interface EndpointParts {
+export interface EndpointChangeDependencies {
   host: Host;
   accounts: Pick<Accounts, 'holdCredential' | 'confirmNewCredential'>;
   settings: WebhookSettings;
@@ -31,8 +31,8 @@ export interface EndpointParts {
 }
 
 /** Who made a change, if it was not the owner with their own session or key: an administrator, or the holder of a link to the portal. */
-function originOf(ctx: RouteContext): object {
-  const administrator = administratorOf(ctx);
+function getChangeOrigin(ctx: RouteContext): object {
+  const administrator = getAdministrator(ctx);
   if (administrator !== undefined) return { via: 'console', by: administrator.id };
   const { via, id: credential } = ctx.auth ?? {};
   return via === 'portal' ? { via, credential } : {};
@@ -44,7 +44,12 @@ function emitWebhookEvent(
   webhook: { id: string },
   ctx: RouteContext,
 ): void {
-  events.emit(`webhook.${what}`, { webhook, owner: requireCallerId(ctx), ip: addressOf(ctx.req), ...originOf(ctx) });
+  events.emit(`webhook.${what}`, {
+    webhook,
+    owner: requireCallerId(ctx),
+    ip: addressOf(ctx.req),
+    ...getChangeOrigin(ctx),
+  });
 }
 
 /**
@@ -52,7 +57,7 @@ function emitWebhookEvent(
  * authenticated: the revocation may have disabled the endpoint.
  */
 async function writeIfCredentialHeld<Row extends unknown[]>(
-  { host, accounts }: Pick<EndpointParts, 'host' | 'accounts'>,
+  { host, accounts }: Pick<EndpointChangeDependencies, 'host' | 'accounts'>,
   ctx: RouteContext,
   statement: { text: string; values: unknown[] },
 ) {
@@ -63,12 +68,15 @@ async function writeIfCredentialHeld<Row extends unknown[]>(
 }
 
 /** Creates an endpoint for the caller. Returns it with its secret. */
-export async function createEndpoint({ host, accounts, settings, limits, checkUrl }: EndpointParts, ctx: RouteContext) {
+export async function createEndpoint(
+  { host, accounts, settings, limits, checkUrl }: EndpointChangeDependencies,
+  ctx: RouteContext,
+) {
   const owner = requireCallerId(ctx);
   assertMayCreate(ctx.auth, ctx.input.scope);
   const { url, events: subscribed, description = null, scope, signing, ordered, rateLimit } = ctx.input;
   const { user, service } = ctx;
-  const args = { user, action: 'create', doc: undefined, req: policyRequestOf(ctx), service };
+  const args = { user, action: 'create', doc: undefined, req: getRequestForPolicy(ctx), service };
   if (scope === 'global' && !(await allowsAction(settings.globalPolicy, args, false))) {
     throw new ApiError('FORBIDDEN', 'You are not allowed to have a webhook of scope "global"');
   }
@@ -86,7 +94,7 @@ export async function createEndpoint({ host, accounts, settings, limits, checkUr
     const values = [id, owner, url, subscribed, description, scope, stored, most, publicKey, ...pace, ...key];
     const [made] = await tx.database.write<EndpointRow>({ text: CREATE_ENDPOINT, values });
     if (made !== undefined && settings.notifyOwner) {
-      await host.mail.sendComposed(CREATED_MAIL, createdMailDataOf(made, ctx), tx);
+      await host.mail.sendComposed(CREATED_MAIL, createdMailData(made, ctx), tx);
     }
     return made;
   });
@@ -99,7 +107,7 @@ export async function createEndpoint({ host, accounts, settings, limits, checkUr
 }
 
 /** Changes the endpoint that a route has loaded. Returns it. */
-export async function updateEndpoint(parts: EndpointParts, ctx: RouteContext) {
+export async function updateEndpoint(parts: EndpointChangeDependencies, ctx: RouteContext) {
   const { host, limits, checkUrl } = parts;
   const endpoint = serializeLoadedEndpoint(ctx);
   const { id } = endpoint;
@@ -111,7 +119,7 @@ export async function updateEndpoint(parts: EndpointParts, ctx: RouteContext) {
   if (url !== null) await checkUrl(url);
   const rate = [rateLimit !== undefined, rateLimit?.limit ?? null, rateLimit?.windowSeconds ?? null];
   const described = [description !== undefined, description ?? null];
-  const isByOwner = !isApiKey(ctx.auth) && administratorOf(ctx) === undefined;
+  const isByOwner = !isApiKey(ctx.auth) && getAdministrator(ctx) === undefined;
   const final = isByOwner ? [] : OWNER_ONLY_REASONS;
   const values = [id, owner, url, subscribed, ...described, enabled, ordered, ...rate, ...binding, final];
   const [row] = await writeIfCredentialHeld<[...EndpointRow, boolean, boolean]>(parts, ctx, {
@@ -122,8 +130,9 @@ export async function updateEndpoint(parts: EndpointParts, ctx: RouteContext) {
   const [wasEnabled, slow] = row.slice(-2) as [boolean, boolean];
   const webhook = serializeEndpoint(row.slice(0, -2) as EndpointRow);
   emitWebhookEvent(host, 'updated', webhook, ctx);
-  if (webhook.enabled) await enqueueEndpointJobs(host.queues, [{ id, owner, lane: fastOrSlowLaneFor(slow) }]);
-  else if (wasEnabled) host.events.emit('webhook.disabled', { webhook, owner, reason: 'manual', ...originOf(ctx) });
+  if (webhook.enabled) await enqueueEndpointJobs(host.queues, [{ id, owner, lane: chooseLane(slow) }]);
+  else if (wasEnabled)
+    host.events.emit('webhook.disabled', { webhook, owner, reason: 'manual', ...getChangeOrigin(ctx) });
   return webhook;
 }
 
@@ -138,7 +147,7 @@ export async function removeEndpoint(host: Host, ctx: RouteContext): Promise<voi
 }
 
 /** Gives the endpoint that a route has loaded a new secret. Returns the endpoint with the secret. */
-export async function rotateSecret(parts: EndpointParts, ctx: RouteContext) {
+export async function rotateSecret(parts: EndpointChangeDependencies, ctx: RouteContext) {
   const { host, accounts, settings, limits } = parts;
   const { id, signing: now = 'v1' } = serializeLoadedEndpoint(ctx);
   await accounts.confirmNewCredential(ctx, ctx.input.code);

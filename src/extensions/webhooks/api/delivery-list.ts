@@ -7,8 +7,8 @@ import { toPage } from '../../../platform/helpers/pages.ts';
 import { withMeta } from '../../../platform/http/response.ts';
 import { DELIVERY_STATUSES, type DeliveryStatus, isKeptSql } from '../deliveries/deliveries-sql.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
-import { type DeliveryRow, listDeliveriesSql, positionLengthOf } from './delivery-log-sql.ts';
-import { callerAudienceOf, serializeLoadedEndpoint } from './endpoint-access.ts';
+import { countPositionValues, type DeliveryRow, listDeliveriesSql } from './delivery-log-sql.ts';
+import { getCallerAudience, serializeLoadedEndpoint } from './endpoint-access.ts';
 import type { DeliverySerializer } from './serialize-delivery.ts';
 
 const DEFAULT_LIMIT = 50;
@@ -35,14 +35,14 @@ interface LogQuery {
 
 /** Returns the cursor of the page that starts after a row. Its last columns are its position in the list. */
 function encodePosition(row: readonly unknown[], status: DeliveryStatus | undefined): string {
-  return Buffer.from(row.slice(-positionLengthOf(status)).join(' ')).toString('base64url');
+  return Buffer.from(row.slice(-countPositionValues(status)).join(' ')).toString('base64url');
 }
 
 /** @throws ApiError BAD_REQUEST if no page of a list with this status has returned the cursor */
 function decodePosition(cursor: string, status: DeliveryStatus | undefined): readonly string[] {
   const values = Buffer.from(cursor.slice(0, 200), 'base64url').toString('latin1').split(' ');
   const isValid =
-    values.length === positionLengthOf(status) &&
+    values.length === countPositionValues(status) &&
     isId(values.at(-1)) &&
     values.slice(0, -1).every((us) => /^\d{1,16}$/.test(us));
   if (!isValid) throw new ApiError('BAD_REQUEST', 'after must be the "meta.next" of a page with the same status');
@@ -89,6 +89,6 @@ export function createDeliveryLister(
       ? database.read<DeliveryRow>({ text, values })
       : database.readSlowly<DeliveryRow>({ text, values }));
     const { page, next } = toPage(found, limit, (row) => encodePosition(row, status));
-    return withMeta(await serializeRows(callerAudienceOf(ctx), page), { limit, next });
+    return withMeta(await serializeRows(getCallerAudience(ctx), page), { limit, next });
   };
 }

@@ -77,12 +77,12 @@ const CREATED_AT: SortTerm = {
   fromText: (parameter) => `(timestamptz 'epoch' + ${parameter}::bigint * interval '1 microsecond')`,
 };
 
-const orderOf = (status: DeliveryStatus | undefined) =>
+const orderTerms = (status: DeliveryStatus | undefined) =>
   status === 'failed' ? [CREATED_AT, asText('d.id')] : [asText('d.event_id')];
 
 /** Returns the number of values that the position of a delivery in a list consists of. */
-export function positionLengthOf(status: DeliveryStatus | undefined): number {
-  return orderOf(status).length;
+export function countPositionValues(status: DeliveryStatus | undefined): number {
+  return orderTerms(status).length;
 }
 
 /** Which deliveries of an endpoint a list contains. */
@@ -103,7 +103,7 @@ export interface DeliveryFilter {
  * @param isKept see `isKeptSql`
  */
 export function listDeliveriesSql({ status, byType, isContinued }: DeliveryFilter, isKept: string): string {
-  const terms = orderOf(status);
+  const terms = orderTerms(status);
   const order = terms.map(({ term }) => term);
   const orderSql = (by: readonly string[]) => by.map((term) => `${term} desc`).join(', ');
   const ofType = byType ? 'and d.type = $3' : '';

@@ -3,7 +3,7 @@ import type { Database } from '../../../platform/data/postgres/database.ts';
 import { ApiError } from '../../../platform/helpers/errors.ts';
 import { isId } from '../../../platform/helpers/ids.ts';
 import { allowsAction } from '../../../rules/allows-action.ts';
-import { policyRequestOf } from '../endpoints/administrators.ts';
+import { getRequestForPolicy } from '../endpoints/administrators.ts';
 import { type EndpointRow, serializeEndpoint } from '../endpoints/endpoint.ts';
 import { READ_ENDPOINT } from '../endpoints/endpoints-sql.ts';
 import { isApiKey, type KeyLimits } from '../endpoints/key-limits.ts';
@@ -64,7 +64,7 @@ export function serializeLoadedEndpoint(ctx: RouteContext): ReturnType<typeof se
 }
 
 /** Returns the reader for which a route checks the bodies of the loaded endpoint's deliveries. */
-export function callerAudienceOf(ctx: RouteContext): Audience {
+export function getCallerAudience(ctx: RouteContext): Audience {
   return {
     owner: requireCallerId(ctx),
     scope: serializeLoadedEndpoint(ctx).scope,
@@ -89,7 +89,7 @@ export async function requireEnabledEndpoint(
   const endpoint = serializeLoadedEndpoint(ctx);
   if (!endpoint.enabled) throw endpointDisabledError();
   const { user, service } = ctx;
-  const args = { user, action: 'webhook', doc: undefined, req: policyRequestOf(ctx), service };
+  const args = { user, action: 'webhook', doc: undefined, req: getRequestForPolicy(ctx), service };
   if (endpoint.scope === 'global' && !(await allowsAction(settings.globalPolicy, args, false))) {
     throw new ApiError('FORBIDDEN', 'You are not allowed to have a webhook of scope "global"');
   }

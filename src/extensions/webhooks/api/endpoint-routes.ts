@@ -6,7 +6,7 @@ import { listSubscribableNames } from '../settings/events.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
 import {
   createEndpoint,
-  type EndpointParts,
+  type EndpointChangeDependencies,
   removeEndpoint,
   rotateSecret,
   updateEndpoint,
@@ -31,7 +31,7 @@ import { reachesEndpoint } from './portal-grants.ts';
 /** The routes of endpoints. All of them respond with 404 for another user's endpoint. */
 export function endpointRoutes(
   host: Host,
-  accounts: EndpointParts['accounts'],
+  accounts: EndpointChangeDependencies['accounts'],
   settings: WebhookSettings,
   limits: KeyLimits,
 ): Route[] {
@@ -41,7 +41,7 @@ export function endpointRoutes(
 }
 
 /** @param names the events that endpoints can subscribe to */
-function createAndListRoutes(parts: EndpointParts, names: readonly string[]): Route[] {
+function createAndListRoutes(parts: EndpointChangeDependencies, names: readonly string[]): Route[] {
   const { host, settings } = parts;
   const common = { policy: settings.policy, tags: ['webhooks'] };
 
@@ -78,7 +78,7 @@ function createAndListRoutes(parts: EndpointParts, names: readonly string[]): Ro
 }
 
 /** @param names the events that endpoints can subscribe to */
-function oneEndpointRoutes(parts: EndpointParts, names: readonly string[]): Route[] {
+function oneEndpointRoutes(parts: EndpointChangeDependencies, names: readonly string[]): Route[] {
   const { host, settings, limits } = parts;
   const common = { policy: settings.policy, tags: ['webhooks'] };
   const ownEndpointRoute = { ...common, load: createOwnEndpointLoader(host.database) };

@@ -52,26 +52,27 @@ export function createSample(schema: Schema, fields?: ReadonlySet<string>): Reco
 
   function sampleObject({ properties = {}, allOf }: Schema, depth: number, only?: ReadonlySet<string>): object {
     const own = Object.entries(properties as Record<string, Schema>).filter(([name]) => only?.has(name) ?? true);
-    const parts = Array.isArray(allOf) ? allOf.map((part) => sampleOf(part, depth, only)) : [];
+    const parts = Array.isArray(allOf) ? allOf.map((part) => createSampleValue(part, depth, only)) : [];
     return Object.assign(
       {},
       ...parts,
-      Object.fromEntries(own.map(([name, each]) => [name, sampleOf(each, depth + 1)])),
+      Object.fromEntries(own.map(([name, each]) => [name, createSampleValue(each, depth + 1)])),
     );
   }
 
-  function sampleOf(each: Schema, depth: number, only?: ReadonlySet<string>): unknown {
+  function createSampleValue(each: Schema, depth: number, only?: ReadonlySet<string>): unknown {
     const named = findNamedValue(each);
     if (named.length > 0) return named[0];
     if (depth > MAX_DEPTH) return null;
-    if (typeof each.$ref === 'string') return sampleOf(defs[each.$ref.slice('#/$defs/'.length)] ?? {}, depth, only);
+    if (typeof each.$ref === 'string')
+      return createSampleValue(defs[each.$ref.slice('#/$defs/'.length)] ?? {}, depth, only);
     const choices = each.oneOf ?? each.anyOf;
     // The first choice of a reference is the id, and null is never the first.
-    if (Array.isArray(choices)) return sampleOf(choices[0] ?? {}, depth, only);
+    if (Array.isArray(choices)) return createSampleValue(choices[0] ?? {}, depth, only);
     const type = Array.isArray(each.type) ? each.type[0] : each.type;
     if (type === 'object' || each.properties !== undefined || each.allOf !== undefined)
       return sampleObject(each, depth, only);
-    if (type === 'array') return each.items === undefined ? [] : [sampleOf(each.items as Schema, depth + 1)];
+    if (type === 'array') return each.items === undefined ? [] : [createSampleValue(each.items as Schema, depth + 1)];
     if (type === 'string') return sampleText(each);
     if (type === 'integer' || type === 'number') return sampleNumber(each);
     if (type === 'boolean') return true;
@@ -80,5 +81,5 @@ export function createSample(schema: Schema, fields?: ReadonlySet<string>): Reco
 
   const body = sampleObject(schema, 0) as Record<string, unknown>;
   const { data } = (schema.properties ?? {}) as { data?: Schema };
-  return data === undefined ? body : { ...body, timestamp: SAMPLE_TIME, data: sampleOf(data, 1, fields) };
+  return data === undefined ? body : { ...body, timestamp: SAMPLE_TIME, data: createSampleValue(data, 1, fields) };
 }

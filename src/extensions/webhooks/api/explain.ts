@@ -3,8 +3,8 @@ import type { Host } from '../../../declare/host.ts';
 import type { Viewer } from '../../../declare/policy.ts';
 import type { Route, RouteContext } from '../../../declare/route.ts';
 import { ApiError } from '../../../platform/helpers/errors.ts';
-import { createdMsOf, isId } from '../../../platform/helpers/ids.ts';
-import { DELIVERY_STATUSES, earliestFinishOf, isKeptSql } from '../deliveries/deliveries-sql.ts';
+import { isId, parseCreatedMs } from '../../../platform/helpers/ids.ts';
+import { DELIVERY_STATUSES, earliestFinishSql, isKeptSql } from '../deliveries/deliveries-sql.ts';
 import type { serializeEndpoint } from '../endpoints/endpoint.ts';
 import { isApiKey, type KeyLimits } from '../endpoints/key-limits.ts';
 import { listMatchingNames } from '../settings/events.ts';
@@ -74,7 +74,7 @@ function createExplainer(
 ) {
   const { findDeliveries, findEvent } = createEventFinder(host, settings, deliverySerializer);
 
-  function undeliveredReasonOf(
+  function explainUndelivered(
     { name, at, waitsForEndpoint }: KnownEvent,
     { events, enabled, createdAt }: Endpoint,
   ): Reason {
@@ -103,12 +103,13 @@ function createExplainer(
     const id = rows[0]?.[0] ?? eventOrDeliveryId;
     const known = await findEvent(id, rows, endpoint, user);
     if (known === undefined) {
-      if (createdMsOf(id) < Date.now() - settings.keepDeliveriesDays * DAY_MS) return { event: id, reason: 'too_old' };
+      if (parseCreatedMs(id) < Date.now() - settings.keepDeliveriesDays * DAY_MS)
+        return { event: id, reason: 'too_old' };
       throw new ApiError('NOT_FOUND');
     }
     // Check this first: a caller who may not read the event must learn nothing else about it.
     if (!(await known.isReadable())) return { event: id, reason: 'not_readable' };
-    return { event: id, name: known.name, reason: undeliveredReasonOf(known, endpoint) };
+    return { event: id, name: known.name, reason: explainUndelivered(known, endpoint) };
   };
 }
 
@@ -151,7 +152,7 @@ export function explainRoute(
       }
       const explained = { event, reason, message: REASONS[reason], ...(name === undefined ? {} : { name }) };
       if (deliveryId === undefined) return explained;
-      const values = [deliveryId, endpoint.id, earliestFinishOf([deliveryId])];
+      const values = [deliveryId, endpoint.id, earliestFinishSql([deliveryId])];
       const [row] = await database.read<DeliveryRow>({ name: 'webhook_delivery', text: readText, values });
       if (row === undefined) throw new ApiError('NOT_FOUND');
       const { id, status, attempts, error } = serializeDelivery(row, undefined);

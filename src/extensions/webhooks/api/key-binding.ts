@@ -1,10 +1,10 @@
 import type { Auth, RouteContext } from '../../../declare/route.ts';
 import { ApiError, validationError } from '../../../platform/helpers/errors.ts';
-import { credentialWatchOf } from '../../../rules/credential.ts';
-import { administratorOf } from '../endpoints/administrators.ts';
+import { getCredentialWatch } from '../../../rules/credential.ts';
+import { getAdministrator } from '../endpoints/administrators.ts';
 import type { serializeEndpoint } from '../endpoints/endpoint.ts';
-import { boundKeyOf, isApiKey, type KeyLimits, ownerOnlyError } from '../endpoints/key-limits.ts';
-import { portalGrantOf } from './portal-grants.ts';
+import { isApiKey, type KeyLimits, ownerOnlyError, toBoundKey } from '../endpoints/key-limits.ts';
+import { getPortalGrant } from './portal-grants.ts';
 
 type Endpoint = ReturnType<typeof serializeEndpoint>;
 
@@ -25,7 +25,7 @@ export async function bindToCallingKey(
 ): Promise<KeyBindingChange> {
   if (!isApiKey(auth)) return KEEP;
   // The expiry and revocation of credentials from other extensions cannot be detected.
-  if (credentialWatchOf(auth) === undefined) {
+  if (getCredentialWatch(auth) === undefined) {
     throw new ApiError(
       'FORBIDDEN',
       'A webhook cannot be created or changed with this kind of credential; use a session',
@@ -45,7 +45,7 @@ export async function decideKeyBinding(
 ): Promise<KeyBindingChange> {
   const { auth, input } = ctx;
   const { url, events: subscribed, enabled, apiKeyId } = input;
-  if (apiKeyId !== undefined && portalGrantOf(auth) !== undefined)
+  if (apiKeyId !== undefined && getPortalGrant(auth) !== undefined)
     throw new ApiError('FORBIDDEN', 'A link to the portal cannot change apiKeyId; use a session');
   if (isApiKey(auth)) {
     if (apiKeyId !== undefined) throw new ApiError('FORBIDDEN', 'An API key cannot change apiKeyId; use a session');
@@ -55,7 +55,7 @@ export async function decideKeyBinding(
   const { apiKeyId: bound } = endpoint;
   const isOver = enabled === true && bound !== undefined && (await limits.ended([bound])).length > 0;
   // Without its key, the endpoint would receive more than the key could read, which only the owner may decide.
-  if (isOver && administratorOf(ctx) !== undefined) throw ownerOnlyError();
+  if (isOver && getAdministrator(ctx) !== undefined) throw ownerOnlyError();
   return isOver || apiKeyId === null ? ['drop', null, null, null] : KEEP;
 }
 
@@ -74,7 +74,7 @@ export function assertMayReadEvents(
   const { events: subscribed } = input;
   if (subscribed === undefined) return;
   if (isApiKey(auth)) limits.assertKeyMayReadEvents(auth, subscribed);
-  const binding = change === 'keep' && !isApiKey(auth) ? boundKeyOf(endpoint) : undefined;
+  const binding = change === 'keep' && !isApiKey(auth) ? toBoundKey(endpoint) : undefined;
   if (binding === undefined || limits.reads(binding, subscribed)) return;
   throw validationError({
     events: `Must be within the scopes of the API key that the webhook is bound to (${binding.scopes.join(', ')}); set apiKeyId to null to lift that limit`,

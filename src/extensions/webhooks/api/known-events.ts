@@ -80,14 +80,14 @@ export interface EventFinder {
 }
 
 /** What the decision of a fan-out depends on. */
-interface FanOutParts extends Pick<Host, 'service' | 'log'>, Pick<WebhookSettings, 'globalPolicy'> {
+interface FanOutDependencies extends Pick<Host, 'service' | 'log'>, Pick<WebhookSettings, 'globalPolicy'> {
   /** The resources by name, with their former names. */
   gateways: ReadonlyMap<string, ResourceGateway>;
 }
 
 /** Whether a fan-out would deliver an event to the endpoint now. @param event its record and resource, or the owner of an app's event */
 async function wouldFanOutDeliver(
-  { service, log, globalPolicy, gateways }: FanOutParts,
+  { service, log, globalPolicy, gateways }: FanOutDependencies,
   { scope }: Endpoint,
   user: Viewer,
   event: NonNullable<KnownEvent['about']>,
@@ -112,7 +112,7 @@ async function wouldFanOutDeliver(
   }
 }
 
-const recordOrOwnerOf = (event: OutgoingEvent) =>
+const toRecordOrOwner = (event: OutgoingEvent) =>
   event.gateway === undefined ? { owner: event.owner } : { resource: event.gateway.name, record: event.record };
 
 /** Creates the finder of events. */
@@ -135,7 +135,7 @@ export function createEventFinder(
     const event = readOutgoingEvent(row, gateways);
     // The relay has handled only some endpoints of a large event so far.
     const waitsForEndpoint = endpoint.id > event.after;
-    const about = recordOrOwnerOf(event);
+    const about = toRecordOrOwner(event);
     const { id: eventId, name, at } = event;
     return {
       id: eventId,

@@ -28,7 +28,7 @@ export function createPortalAuth(grant: PortalGrant): Auth {
 }
 
 /** Returns the grant of the link that signed a request in; undefined for a session or an API key. */
-export function portalGrantOf(auth: Auth | undefined): PortalGrant | undefined {
+export function getPortalGrant(auth: Auth | undefined): PortalGrant | undefined {
   if (auth?.via !== 'portal') return undefined;
   const grant = grants.get(auth);
   // Without a grant nothing would limit the request.
@@ -38,7 +38,7 @@ export function portalGrantOf(auth: Auth | undefined): PortalGrant | undefined {
 
 /** Whether a request may know of an endpoint of its user. Only links to the portal are limited. */
 export function reachesEndpoint(auth: Auth | undefined, endpoint: { id: string; scope: 'own' | 'global' }): boolean {
-  const grant = portalGrantOf(auth);
+  const grant = getPortalGrant(auth);
   if (grant === undefined) return true;
   if (grant.endpointId !== undefined && grant.endpointId !== endpoint.id) return false;
   return endpoint.scope === 'own' || grant.includeGlobal;
@@ -50,7 +50,7 @@ export function reachesEndpoint(auth: Auth | undefined, endpoint: { id: string; 
  * @throws ApiError FORBIDDEN
  */
 export function assertMayCreate(auth: Auth | undefined, scope: 'own' | 'global'): void {
-  const grant = portalGrantOf(auth);
+  const grant = getPortalGrant(auth);
   if (grant === undefined) return;
   if (grant.endpointId !== undefined) throw new ApiError('FORBIDDEN', 'This link is for a single webhook');
   if (scope === 'global' && !grant.includeGlobal) {

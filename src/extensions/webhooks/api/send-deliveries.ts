@@ -4,7 +4,7 @@ import type { RouteContext } from '../../../declare/route.ts';
 import type { Database } from '../../../platform/data/postgres/database.ts';
 import { ApiError } from '../../../platform/helpers/errors.ts';
 import { isId, newId } from '../../../platform/helpers/ids.ts';
-import { earliestFinishOf, isKeptSql } from '../deliveries/deliveries-sql.ts';
+import { earliestFinishSql, isKeptSql } from '../deliveries/deliveries-sql.ts';
 import { generateMessageId } from '../deliveries/message.ts';
 import { requestDelivery } from '../endpoints/endpoint-jobs.ts';
 import { isApiKey, type KeyLimits } from '../endpoints/key-limits.ts';
@@ -12,7 +12,12 @@ import { NOT_READABLE } from '../engine/readability/readability.ts';
 import { TEST_EVENT } from '../settings/events.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
 import { type DeliveryRow, INSERT_TEST, readDeliverySql, refuseDeliverySql, sendAgainSql } from './delivery-log-sql.ts';
-import { callerAudienceOf, endpointDisabledError, requireCallerId, requireEnabledEndpoint } from './endpoint-access.ts';
+import {
+  endpointDisabledError,
+  getCallerAudience,
+  requireCallerId,
+  requireEnabledEndpoint,
+} from './endpoint-access.ts';
 import type { DeliverySerializer } from './serialize-delivery.ts';
 
 /** ms for a worker to claim a requested delivery (up to three seconds if it holds the endpoint's lease) and to write the result. */
@@ -40,7 +45,7 @@ function createAttemptWaiter(
     const end = performance.now() + timeoutMs + MARGIN_MS;
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {
       await sleep(pause);
-      const statement = { name: 'webhook_delivery', text, values: [id, endpointId, earliestFinishOf([id])] };
+      const statement = { name: 'webhook_delivery', text, values: [id, endpointId, earliestFinishSql([id])] };
       const [row] = await database.read<DeliveryRow>(statement);
       if (row === undefined) throw new ApiError('NOT_FOUND');
       const [, , , status, attempts] = row;
@@ -53,7 +58,7 @@ function createAttemptWaiter(
 type Serializer = Pick<DeliverySerializer, 'serializeDeliveries' | 'readableBodies'>;
 
 async function serializeRow({ serializeDeliveries }: Serializer, ctx: RouteContext, row: DeliveryRow) {
-  return (await serializeDeliveries(callerAudienceOf(ctx), [row]))[0]!;
+  return (await serializeDeliveries(getCallerAudience(ctx), [row]))[0]!;
 }
 
 /** Creates the handler of requests for a test of an endpoint. It waits for the attempt. */
@@ -91,7 +96,7 @@ export function createDeliveryRetrier(
   /**
    * Runs a statement that changes a delivery. A delivery that is being sent does not change.
    *
-   * @param key the delivery, its endpoint, and the result of `earliestFinishOf`
+   * @param key the delivery, its endpoint, and the result of `earliestFinishSql`
    * @throws ApiError NOT_FOUND if there is no such delivery
    */
   async function changeDelivery(text: string, key: unknown[], more: unknown[] = []): Promise<DeliveryRow> {
@@ -110,14 +115,14 @@ export function createDeliveryRetrier(
     const { id: endpointId } = await requireEnabledEndpoint(settings, ctx);
     const { deliveryId } = ctx.params;
     if (!isId(deliveryId)) throw new ApiError('NOT_FOUND');
-    const values = [deliveryId, endpointId, earliestFinishOf([deliveryId])];
+    const values = [deliveryId, endpointId, earliestFinishSql([deliveryId])];
     if (isApiKey(ctx.auth)) {
       const statement = { name: 'webhook_delivery', text: readText, values };
       const [found] = await database.read<DeliveryRow>(statement);
       if (found === undefined) throw new ApiError('NOT_FOUND');
       limits.assertKeyMayReadEvents(ctx.auth, [found[1]]);
     }
-    const isReadable = (await serializer.readableBodies(callerAudienceOf(ctx), [deliveryId])).has(deliveryId);
+    const isReadable = (await serializer.readableBodies(getCallerAudience(ctx), [deliveryId])).has(deliveryId);
     const row = isReadable
       ? await changeDelivery(sendAgainText, values)
       : await changeDelivery(refuseText, values, [NOT_READABLE]);

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Host } from '../../../declare/host.ts';
 import { DecryptionError } from '../../../platform/data/crypto/keyring.ts';
-import { createdMsOf } from '../../../platform/helpers/ids.ts';
-import { DELIVERY_STATUSES, earliestFinishOf } from '../deliveries/deliveries-sql.ts';
+import { parseCreatedMs } from '../../../platform/helpers/ids.ts';
+import { DELIVERY_STATUSES, earliestFinishSql } from '../deliveries/deliveries-sql.ts';
 import { truncateToBytes } from '../deliveries/message.ts';
 import { decryptResponse, decryptStoredBody } from '../deliveries/stored-body.ts';
 import type { Audience, CheckReadability } from '../engine/readability/readability.ts';
@@ -32,7 +32,7 @@ export function serializeDelivery(row: DeliveryRow, preview: DeliveryPreview | u
     id,
     type,
     messageId,
-    createdAt: new Date(createdMsOf(id)).toISOString(),
+    createdAt: new Date(parseCreatedMs(id)).toISOString(),
     status,
     attempts,
     statusCode,
@@ -58,7 +58,7 @@ export interface DeliverySerializer {
   /** Returns the readable bodies, by delivery id. */
   readableBodies(audience: Audience, ids: readonly string[]): Promise<Map<string, string>>;
   /** Returns the response to a delivery whose body is readable; null if there is none, or if it cannot be decrypted. */
-  readableResponseOf(row: DeliveryRow): string | null;
+  decryptResponseOrNull(row: DeliveryRow): string | null;
 }
 
 /** Groups the ids of deliveries. The bodies of a group are small enough to be in memory together. */
@@ -82,7 +82,7 @@ export function createDeliverySerializer(
   check: CheckReadability,
 ): DeliverySerializer {
   async function readableBodies(audience: Audience, ids: readonly string[]): Promise<Map<string, string>> {
-    const statement = { name: 'webhook_bodies', text: READ_BODIES, values: [ids, earliestFinishOf(ids)] };
+    const statement = { name: 'webhook_bodies', text: READ_BODIES, values: [ids, earliestFinishSql(ids)] };
     const bodies = (await database.read<BodyRow>(statement)).flatMap(([id, type, body, encryptedBody]) => {
       try {
         return [{ id, type, body: decryptStoredBody(keyring, id, { body, encryptedBody }) }];
@@ -96,7 +96,7 @@ export function createDeliverySerializer(
     return new Map(bodies.flatMap(({ id, body }, i) => (verdicts?.[i] ? [[id, body]] : [])));
   }
 
-  function readableResponseOf(row: DeliveryRow): string | null {
+  function decryptResponseOrNull(row: DeliveryRow): string | null {
     const [id, , , , , , , , , response, , , encrypted] = row;
     if (encrypted === null) return response;
     try {
@@ -110,7 +110,7 @@ export function createDeliverySerializer(
 
   return {
     readableBodies,
-    readableResponseOf,
+    decryptResponseOrNull,
     async serializeDeliveries(audience, rows) {
       const payloads = new Map<string, Omit<DeliveryPreview, 'response'>>();
       for (const ids of groupIdsByBodySize(rows)) {
@@ -121,7 +121,7 @@ export function createDeliverySerializer(
       }
       return rows.map((row) => {
         const preview = payloads.get(row[0]);
-        return serializeDelivery(row, preview && { ...preview, response: readableResponseOf(row) });
+        return serializeDelivery(row, preview && { ...preview, response: decryptResponseOrNull(row) });
       });
     },
   };

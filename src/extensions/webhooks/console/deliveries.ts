@@ -4,7 +4,7 @@ import type { Host } from '../../../declare/host.ts';
 import type { RouteContext } from '../../../declare/route.ts';
 import type { Database } from '../../../platform/data/postgres/database.ts';
 import { ApiError } from '../../../platform/helpers/errors.ts';
-import { createdMsOf, isId } from '../../../platform/helpers/ids.ts';
+import { isId, parseCreatedMs } from '../../../platform/helpers/ids.ts';
 import { toPage } from '../../../platform/helpers/pages.ts';
 import { withMeta } from '../../../platform/http/response.ts';
 import { type DeliveryRow, readDeliverySql } from '../api/delivery-log-sql.ts';
@@ -12,7 +12,7 @@ import { type DeliverySerializer, serializeDelivery } from '../api/serialize-del
 import {
   DELIVERY_STATUSES,
   type DeliveryStatus,
-  earliestFinishOf,
+  earliestFinishSql,
   IS_LEASED,
   isKeptSql,
 } from '../deliveries/deliveries-sql.ts';
@@ -93,7 +93,7 @@ const toListItem = ([
 ]: ListRow) => ({
   id,
   type,
-  createdAt: new Date(createdMsOf(id)).toISOString(),
+  createdAt: new Date(parseCreatedMs(id)).toISOString(),
   status,
   attempts,
   statusCode,
@@ -103,7 +103,7 @@ const toListItem = ([
   endpoint: { id: endpoint, url, owner },
 });
 
-/** Finds a delivery of any endpoint. $1 delivery, $2 see `earliestFinishOf`. Uses the primary keys. */
+/** Finds a delivery of any endpoint. $1 delivery, $2 see `earliestFinishSql`. Uses the primary keys. */
 const FIND_DELIVERY = `
   select endpoint_id, event_id, encrypted_body is not null from webhook_deliveries where id = $1
   union all
@@ -114,7 +114,7 @@ type FoundRow = [endpointId: string, eventId: string, isEncrypted: boolean];
 /** @throws ApiError NOT_FOUND */
 async function findDelivery(database: Database, as: OwnerRoutes, isKept: string, id: string | undefined) {
   if (!isId(id)) throw new ApiError('NOT_FOUND');
-  const earliest = earliestFinishOf([id]);
+  const earliest = earliestFinishSql([id]);
   const [found] = await database.read<FoundRow>({ text: FIND_DELIVERY, values: [id, earliest] });
   if (found === undefined) throw new ApiError('NOT_FOUND');
   const [endpointId, eventId, isEncrypted] = found;
@@ -135,7 +135,7 @@ export function deliveryConsoleRoutes(
   host: Pick<Host, 'database' | 'keyring' | 'log'>,
   settings: WebhookSettings,
   as: OwnerRoutes,
-  serializer: Pick<DeliverySerializer, 'readableBodies' | 'readableResponseOf'>,
+  serializer: Pick<DeliverySerializer, 'readableBodies' | 'decryptResponseOrNull'>,
 ): ConsoleRoute[] {
   const { database } = host;
   const isKept = isKeptSql(settings);

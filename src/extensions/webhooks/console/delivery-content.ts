@@ -27,14 +27,14 @@ interface Content {
 /** Creates the reader of a delivery's content. It returns undefined if the owner of the endpoint may not read the content now, so that it is not sent either. */
 export function createContentReader(
   { database, keyring, log }: Pick<Host, 'database' | 'keyring' | 'log'>,
-  { readableBodies, readableResponseOf }: Pick<DeliverySerializer, 'readableBodies' | 'readableResponseOf'>,
+  { readableBodies, decryptResponseOrNull }: Pick<DeliverySerializer, 'readableBodies' | 'decryptResponseOrNull'>,
 ): (of: LoadedEndpoint & { delivery: DeliveryRow }) => Promise<Content | undefined> {
-  const keysOf = createSigningKeyCache(keyring);
+  const getSigningKeys = createSigningKeyCache(keyring);
 
   async function readKeys(endpointId: string): Promise<KeyObject[] | undefined> {
     const [secrets = []] = await database.read<(string | null)[]>({ text: READ_SECRETS, values: [endpointId] });
     try {
-      return secrets.flatMap((secret) => (secret === null ? [] : keysOf(endpointId, secret)));
+      return secrets.flatMap((secret) => (secret === null ? [] : getSigningKeys(endpointId, secret)));
     } catch (error) {
       if (!(error instanceof DecryptionError)) throw error;
       log.error({ err: error, endpoint: endpointId }, 'the secret of a webhook endpoint cannot be decrypted');
@@ -66,7 +66,7 @@ export function createContentReader(
       body: shown,
       isBodyCut: shown.length < body.length,
       headers: await createHeaders(endpointId, delivery, body),
-      response: readableResponseOf(delivery),
+      response: decryptResponseOrNull(delivery),
     };
   };
 }

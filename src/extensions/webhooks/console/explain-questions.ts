@@ -2,9 +2,9 @@ import { gatewaysByName } from '../../../declare/gateways.ts';
 import type { Host } from '../../../declare/host.ts';
 import type { Viewer } from '../../../declare/policy.ts';
 import { ApiError } from '../../../platform/helpers/errors.ts';
-import { createdMsOf, isId } from '../../../platform/helpers/ids.ts';
+import { isId, parseCreatedMs } from '../../../platform/helpers/ids.ts';
 import type { EventFinder, KnownEvent } from '../api/known-events.ts';
-import { earliestFinishOf, isKeptSql } from '../deliveries/deliveries-sql.ts';
+import { earliestFinishSql, isKeptSql } from '../deliveries/deliveries-sql.ts';
 import type { DeletedRecords } from '../engine/readability/deleted-records.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
 import type { AdministeredEndpoint } from './as-owner.ts';
@@ -12,7 +12,7 @@ import type { Question, Subject } from './explain-rules.ts';
 
 const DAY_MS = 86_400_000;
 
-/** Resolves the id of a delivery to its event. $1 delivery, $2 see `earliestFinishOf`. Uses the primary keys. */
+/** Resolves the id of a delivery to its event. $1 delivery, $2 see `earliestFinishSql`. Uses the primary keys. */
 const EVENT_OF_DELIVERY = (isKept: string) => `
   select event_id, type, created_at, body from webhook_deliveries where id = $1
   union all
@@ -48,11 +48,11 @@ export function createQuestionFinder(
   const gateways = gatewaysByName(resources);
   const eventText = EVENT_OF_DELIVERY(isKeptSql(settings));
 
-  const gatewayOf = (event: string) =>
+  const findGateway = (event: string) =>
     Object.hasOwn(settings.events, event) ? undefined : gateways.get(event.slice(0, event.indexOf('.')));
 
   async function loadSubject(event: string, recordId: string | null): Promise<Subject> {
-    const gateway = gatewayOf(event);
+    const gateway = findGateway(event);
     if (gateway === undefined) return undefined;
     if (recordId === null) return { gateway, record: undefined };
     const [current] = await gateway.load([recordId]);
@@ -65,24 +65,24 @@ export function createQuestionFinder(
     return { gateway: gateways.get(about.resource)!, record: about.record };
   }
 
-  async function readEventOf(deliveryId: string): Promise<EventRow | undefined> {
-    const values = [deliveryId, earliestFinishOf([deliveryId])];
+  async function readEventOfDelivery(deliveryId: string): Promise<EventRow | undefined> {
+    const values = [deliveryId, earliestFinishSql([deliveryId])];
     const [row] = await database.readSlowly<EventRow>({ text: eventText, values });
     return row;
   }
 
   async function findQuestion(given: string, endpoint: AdministeredEndpoint, owner: Viewer): Promise<Question> {
-    const delivered = await readEventOf(given);
+    const delivered = await readEventOfDelivery(given);
     const event = delivered?.[0] ?? given;
     const rows = await finder.findDeliveries(owner.id, event);
     const known = await finder.findEvent(event, rows, endpoint, owner);
     if (known === undefined && delivered === undefined) {
-      if (createdMsOf(given) >= Date.now() - settings.keepDeliveriesDays * DAY_MS)
+      if (parseCreatedMs(given) >= Date.now() - settings.keepDeliveriesDays * DAY_MS)
         throw new ApiError(
           'NOT_FOUND',
           'Nothing is stored about this event. Events that matched no endpoint are not stored: ask by record instead',
         );
-      return { event, name: '', at: new Date(createdMsOf(given)).toISOString(), waits: false, subject: undefined };
+      return { event, name: '', at: new Date(parseCreatedMs(given)).toISOString(), waits: false, subject: undefined };
     }
     const type = known?.name ?? delivered![1];
     const subject = toSubject(known?.about) ?? (await loadSubject(type, await findRecordId(delivered, rows)));
@@ -97,7 +97,7 @@ export function createQuestionFinder(
     if (delivered !== undefined) return recordIdIn(delivered[3]);
     const [first] = rows;
     if (first === undefined) return null;
-    const row = await readEventOf(first[3]);
+    const row = await readEventOfDelivery(first[3]);
     return row === undefined ? null : recordIdIn(row[3]);
   }
 

@@ -3,7 +3,7 @@ import type { Host, ResourceGateway, StoredRecord } from '../../../declare/host.
 import type { Viewer } from '../../../declare/policy.ts';
 import { isTransient } from '../../../platform/data/postgres/errors.ts';
 import { allowsAction } from '../../../rules/allows-action.ts';
-import { boundKeyOf, type KeyLimits } from '../endpoints/key-limits.ts';
+import { type KeyLimits, toBoundKey } from '../endpoints/key-limits.ts';
 import { listMatchingNames, listSubscribableNames, TEST_EVENT } from '../settings/events.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
 import type { AdministeredEndpoint } from './as-owner.ts';
@@ -95,7 +95,7 @@ async function keyRules(
   endpoint: AdministeredEndpoint,
   event: string,
 ): Promise<Rule[]> {
-  const key = boundKeyOf(endpoint);
+  const key = toBoundKey(endpoint);
   if (key === undefined) return [];
   const ended = (await limits.ended([key.id])).length > 0;
   const [may, mayNot] = [

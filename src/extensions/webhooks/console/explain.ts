@@ -65,7 +65,7 @@ function stateText({ status, attempts, error }: FoundDelivery): string {
   return `It waits to be sent, after ${tried}${error === null ? '' : `; the last one failed: ${error}`}`;
 }
 
-function verdictOf(question: Question, rules: readonly Rule[], deliveries: readonly FoundDelivery[]): string {
+function explainVerdict(question: Question, rules: readonly Rule[], deliveries: readonly FoundDelivery[]): string {
   const [newest] = deliveries;
   if (newest !== undefined && question.event !== null) return stateText(newest);
   const failed = rules.find(({ result }) => result === 'fail');
@@ -127,7 +127,7 @@ export function createAdministratorExplainer(
     return {
       event,
       name: type,
-      verdict: verdictOf(question, rules, deliveries),
+      verdict: explainVerdict(question, rules, deliveries),
       isDelivered: event !== null && deliveries[0]?.status === 'succeeded',
       rules,
       deliveries,

@@ -24,7 +24,7 @@ export interface ReceivedRequest {
 }
 
 /** The name of the event in a body; null if the body has none. */
-function typeOf(body: string): string | null {
+function readEventType(body: string): string | null {
   try {
     const { type } = (JSON.parse(body) ?? {}) as { type?: unknown };
     return typeof type === 'string' ? type.slice(0, 200) : null;
@@ -49,7 +49,7 @@ export function createInbox() {
   function list() {
     const listed = requests.map(({ headers: _, body, ...request }) => ({
       ...request,
-      type: typeOf(body),
+      type: readEventType(body),
       bytes: Buffer.byteLength(body),
     }));
     return { requests: listed, answers: Object.fromEntries(answers) };

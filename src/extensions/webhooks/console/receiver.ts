@@ -63,7 +63,7 @@ async function readBody(req: AsyncIterable<Buffer>): Promise<Buffer> {
 }
 
 /** The address at which this process received a request of the console, for requests from the same machine. */
-function originOf({ socket }: RouteContext['req']): string {
+function getServerOrigin({ socket }: RouteContext['req']): string {
   const address = (socket.localAddress ?? '127.0.0.1').replace(/^::ffff:/, '');
   return `http://${address.includes(':') ? `[${address}]` : address}:${socket.localPort}`;
 }
@@ -145,7 +145,7 @@ function receiverConsoleRoutes(
     const name = randomBytes(8).toString('hex');
     // The schema checks the address as that of any other endpoint, and fills the defaults.
     const input = createEndpointSchema(settings, names).parse({
-      url: `${originOf(ctx.req)}${PATH}/${name}`,
+      url: `${getServerOrigin(ctx.req)}${PATH}/${name}`,
       events,
       description: 'Receiver of the console',
     });

@@ -78,12 +78,12 @@ const barSql = (barMs: string) =>
  */
 function newestSql(isKept: string, idColumn: 'id' | 'event_id', condition: string): string {
   const columns = `d.${idColumn}, d.endpoint_id, ${STATE}, d.created_at, d.duration_ms`;
-  const newestOf = (table: string, more: string) =>
+  const newestRowsSql = (table: string, more: string) =>
     `(select ${columns} from ${table} d where ${condition} and d.${idColumn} >= $1 ${more} order by d.${idColumn} desc limit $2)`;
   return `(select * from (
-      ${newestOf('webhook_deliveries', '')}
+      ${newestRowsSql('webhook_deliveries', '')}
       union all
-      ${newestOf('webhook_delivery_log', `and d.finished_at >= $3::timestamptz and ${isKept}`)}) d
+      ${newestRowsSql('webhook_delivery_log', `and d.finished_at >= $3::timestamptz and ${isKept}`)}) d
     order by ${idColumn} desc limit $2)`;
 }
 
@@ -130,7 +130,7 @@ type EndpointBarRow = [id: string, bar: number, succeeded: number, failed: numbe
 type CountsRow = [bar: number, succeeded: number, failed: number, pending: number];
 
 /** The start of a range: its bars begin at full hours or days, in UTC. */
-function startOf(range: Range): number {
+function getRangeStart(range: Range): number {
   const { bars, barMs } = RANGES[range];
   return Math.floor(Date.now() / barMs) * barMs - (bars - 1) * barMs;
 }
@@ -166,7 +166,7 @@ export function createDeliveryStatistics(
 
   async function readCharts(ids: readonly string[], range: Range, most: number): Promise<Map<string, Chart>> {
     if (ids.length === 0) return new Map();
-    const from = startOf(range);
+    const from = getRangeStart(range);
     const values = [...parametersOf(range, from, most), ids];
     const rows = await database.readSlowly<EndpointBarRow>({ text: byEndpointText, values });
     const byId = Map.groupBy(rows, ([id]) => id);
@@ -185,7 +185,7 @@ export function createDeliveryStatistics(
 
   return {
     async overview(range) {
-      const from = startOf(range);
+      const from = getRangeStart(range);
       const values = parametersOf(range, from, MOST.overview);
       const rows = await database.readSlowly<OverviewRow>({ text: overviewText, values });
       const rank = (ranking: 'failing' | 'slow'): RankedEndpoint[] =>

@@ -21,7 +21,7 @@ import { createReceiver, type FindVerificationError } from './receiver.ts';
 import { createDeliveryStatistics, rangeQuery } from './statistics.ts';
 
 /** What the tab shares with the rest of the extension. */
-interface TabParts {
+interface WebhooksTabDependencies {
   users: ResourceGateway;
   accounts: Pick<Accounts, 'confirmNewCredential'>;
   settings: WebhookSettings;
@@ -61,7 +61,17 @@ const snippetsRoute = (as: OwnerRoutes): ConsoleRoute => ({
 /** The tab of the console for the endpoints and deliveries of all users, and in development the page of its receiver. */
 export function createWebhooksTab(
   host: ExtensionHost,
-  { users, accounts, settings, routes, limits, deleted, deliverySerializer, status, findVerificationError }: TabParts,
+  {
+    users,
+    accounts,
+    settings,
+    routes,
+    limits,
+    deleted,
+    deliverySerializer,
+    status,
+    findVerificationError,
+  }: WebhooksTabDependencies,
 ): { tab: ConsoleTab; pages: Route[] } {
   // The console shows the content of a delivery only on its own page, and encrypted values only on request.
   const withoutContent: DeliverySerializer = {
@@ -74,9 +84,9 @@ export function createWebhooksTab(
   const receiver =
     host.env.nodeEnv === 'production' ? undefined : createReceiver(host, settings, as, findVerificationError);
 
-  const handlerOf = (operationId: string) => routes.find((route) => route.operationId === operationId)!;
-  const { handler: listEvents } = handlerOf('listWebhookEvents');
-  const { handler: readEvent, query: eventQuery } = handlerOf('readWebhookEvent');
+  const findRoute = (operationId: string) => routes.find((route) => route.operationId === operationId)!;
+  const { handler: listEvents } = findRoute('listWebhookEvents');
+  const { handler: readEvent, query: eventQuery } = findRoute('readWebhookEvent');
 
   const ownRoutes: ConsoleRoute[] = [
     {

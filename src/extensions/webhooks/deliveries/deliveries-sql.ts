@@ -1,4 +1,4 @@
-import { createdMsOf } from '../../../platform/helpers/ids.ts';
+import { parseCreatedMs } from '../../../platform/helpers/ids.ts';
 import { TEST_EVENT } from '../settings/events.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
 
@@ -100,7 +100,7 @@ const CLOCK_TOLERANCE_MS = DAY_MS;
  * @param ids ids of deliveries or events, which begin with the Unix second of their creation
  * @returns ISO 8601
  */
-export function earliestFinishOf(ids: readonly string[]): string {
-  const earliestMs = ids.reduce((least, id) => Math.min(least, createdMsOf(id)), Date.now());
+export function earliestFinishSql(ids: readonly string[]): string {
+  const earliestMs = ids.reduce((least, id) => Math.min(least, parseCreatedMs(id)), Date.now());
   return new Date(earliestMs - CLOCK_TOLERANCE_MS).toISOString();
 }

@@ -37,11 +37,11 @@ export function createOwnerContext(ctx: RouteContext, { owner, row, params, inpu
 }
 
 /** Returns the administrator on whose behalf a request of an owner runs; undefined if the owner sent it. */
-export function administratorOf(ctx: Partial<RouteContext>): Administrator | undefined {
+export function getAdministrator(ctx: Partial<RouteContext>): Administrator | undefined {
   return administrators.get(ctx);
 }
 
 /** The request that policies get; undefined for an administrator, because policies expect a request of the owner. */
-export function policyRequestOf(ctx: Pick<RouteContext, 'req'>): RouteContext['req'] | undefined {
-  return administratorOf(ctx) === undefined ? ctx.req : undefined;
+export function getRequestForPolicy(ctx: Pick<RouteContext, 'req'>): RouteContext['req'] | undefined {
+  return getAdministrator(ctx) === undefined ? ctx.req : undefined;
 }

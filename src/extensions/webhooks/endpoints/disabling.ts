@@ -33,17 +33,20 @@ const DISABLE_BY_OWNERS = `
 /** Reports endpoints that were disabled automatically. Never rejects. */
 type NotifyDisabled = (rows: readonly EndpointRow[]) => Promise<void>;
 
-type Parts = Pick<Host, 'log' | 'events' | 'mail'>;
+type NotifierDependencies = Pick<Host, 'log' | 'events' | 'mail'>;
 
 /** Reports a disabled endpoint in the log and by the event `webhook.disabled`. */
-function logAndEmitDisabled({ log, events }: Parts, row: EndpointRow): void {
+function logAndEmitDisabled({ log, events }: NotifierDependencies, row: EndpointRow): void {
   const webhook = serializeEndpoint(row);
   log.warn({ endpoint: webhook.id, reason: webhook.disabledReason }, 'a webhook endpoint was disabled');
   events.emit('webhook.disabled', { webhook, owner: row[1], reason: webhook.disabledReason });
 }
 
 /** Creates the function that reports disabled endpoints: by a log line, the event `webhook.disabled` and, if `notifyOwner`, an e-mail. */
-export function createDisabledNotifier(host: Parts, { notifyOwner }: { notifyOwner: boolean }): NotifyDisabled {
+export function createDisabledNotifier(
+  host: NotifierDependencies,
+  { notifyOwner }: { notifyOwner: boolean },
+): NotifyDisabled {
   return async (rows) => {
     const mails = rows.map(async (row) => {
       const [id, owner] = row;
@@ -70,7 +73,10 @@ export function createDisabledNotifier(host: Parts, { notifyOwner }: { notifyOwn
  *
  * E-mails are sent if `notifyOwner`.
  */
-export function createRevocationStep(host: Parts, { notifyOwner }: { notifyOwner: boolean }): RevocationStep {
+export function createRevocationStep(
+  host: NotifierDependencies,
+  { notifyOwner }: { notifyOwner: boolean },
+): RevocationStep {
   /** @param mails the disabled endpoints, grouped by e-mail; the endpoints of a group have one owner */
   async function reportDisabledEndpoints(
     mails: Iterable<readonly EndpointRow[]>,

@@ -11,7 +11,7 @@ export interface EndpointOfOwner {
 }
 
 /** Returns the endpoint of a job. A job that an earlier version added has no owner: its endpoint counts as that of an owner of its own. */
-export function endpointOf({ id, owner = id }: JobData): EndpointOfOwner {
+export function readJobEndpoint({ id, owner = id }: JobData): EndpointOfOwner {
   return { id, owner };
 }
 
@@ -22,7 +22,7 @@ export const LANE_QUEUES: Record<Lane, string> = { fast: 'webhooks', slow: 'webh
 export type JobName = 'process' | 'retry';
 
 /** Returns the lane of an endpoint. @param slow whether the endpoint's last attempt failed or was slow */
-export function fastOrSlowLaneFor(slow: boolean): Lane {
+export function chooseLane(slow: boolean): Lane {
   return slow ? 'slow' : 'fast';
 }
 

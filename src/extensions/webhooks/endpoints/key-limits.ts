@@ -5,7 +5,7 @@ import type { Auth, AuthorizationRequest, RouteContext } from '../../../declare/
 import { ApiError } from '../../../platform/helpers/errors.ts';
 import { createReadLimits, createReadScopeCheck } from '../../../rules/credential-scopes.ts';
 import { listSentResources, TEST_EVENT } from '../settings/events.ts';
-import { administratorOf } from './administrators.ts';
+import { getAdministrator } from './administrators.ts';
 import type { serializeEndpoint } from './endpoint.ts';
 
 type Endpoint = ReturnType<typeof serializeEndpoint>;
@@ -25,7 +25,7 @@ export interface KeyLimits {
   /** Whether a key may read the records of events. */
   reads(auth: Auth, names: readonly string[]): boolean;
   /** The resources whose records a credential may read, which decides what is expanded in events; undefined if it is not limited. */
-  readLimitOf(auth: Auth): ReadLimit | undefined;
+  findReadLimit(auth: Auth): ReadLimit | undefined;
   /**
    * Checks that a request may change an endpoint or have deliveries sent to it. A key must be able to read everything that the endpoint
    * receives, and the endpoint must not be bound to another key.
@@ -51,7 +51,7 @@ export function isApiKey(auth: Auth | undefined): auth is Auth {
 }
 
 /** Returns the key that an endpoint is bound to, with its scopes; undefined if the endpoint is bound to none. */
-export function boundKeyOf({ apiKeyId, scopes = [] }: Pick<Endpoint, 'apiKeyId' | 'scopes'>): Auth | undefined {
+export function toBoundKey({ apiKeyId, scopes = [] }: Pick<Endpoint, 'apiKeyId' | 'scopes'>): Auth | undefined {
   return apiKeyId === undefined ? undefined : { via: 'api-key', scopes, id: apiKeyId };
 }
 
@@ -76,7 +76,7 @@ export function createKeyLimits(host: Pick<ExtensionHost, 'resources' | 'routes'
 
   return {
     assertKeyMayReadEvents,
-    readLimitOf: createReadLimits(host.routes, host.authenticators),
+    findReadLimit: createReadLimits(host.routes, host.authenticators),
     reads(auth, list) {
       try {
         assertKeyMayReadEvents(auth, list);
@@ -95,7 +95,7 @@ export function createKeyLimits(host: Pick<ExtensionHost, 'resources' | 'routes'
     },
     assertMayEnable(ctx, { enabled, disabledReason }) {
       if (enabled || !OWNER_ONLY_REASONS.includes(disabledReason ?? '')) return;
-      if (administratorOf(ctx) !== undefined) throw ownerOnlyError();
+      if (getAdministrator(ctx) !== undefined) throw ownerOnlyError();
       if (!isApiKey(ctx.auth)) return;
       throw new ApiError('FORBIDDEN', 'The webhook was disabled when credentials ended; use a session to enable it');
     },

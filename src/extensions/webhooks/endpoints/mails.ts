@@ -66,7 +66,7 @@ interface CreatedMail {
 }
 
 /** Returns the data of the e-mail about an endpoint that this request has created. */
-export function createdMailDataOf(row: EndpointRow, { auth }: Pick<RouteContext, 'auth'>): Record<string, unknown> {
+export function createdMailData(row: EndpointRow, { auth }: Pick<RouteContext, 'auth'>): Record<string, unknown> {
   const { id, events, scope, createdAt } = serializeEndpoint(row);
   const data: CreatedMail = {
     owner: row[1],

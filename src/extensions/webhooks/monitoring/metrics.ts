@@ -82,7 +82,7 @@ export function createWebhookMetrics(
   const counters = new Map<string, Counter.Internal>();
 
   /** Returns the counter for a result. Counters are cached, because looking up a counter by label takes longer than counting. */
-  function counterOf(result: string): Counter.Internal {
+  function getOrCreateCounter(result: string): Counter.Internal {
     const counter = counters.get(result) ?? attempts.labels({ result });
     counters.set(result, counter);
     return counter;
@@ -91,7 +91,7 @@ export function createWebhookMetrics(
   return {
     wrapRecorderToCountResults: (recordResult) => (result) => {
       const { outcome, dueAt } = result;
-      counterOf(resultLabelOf(outcome)).inc();
+      getOrCreateCounter(resultLabelOf(outcome)).inc();
       dispatch.observe(Math.max(Date.parse(outcome.at) - dueAt, 0) / 1000);
       if (!outcome.refused) answer.observe(outcome.durationMs / 1000);
       return recordResult(result);

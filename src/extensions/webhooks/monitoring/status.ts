@@ -3,7 +3,7 @@ import { type Finding, warning } from '../../../platform/observability/finding.t
 import { IS_LEASED, isKeptSql } from '../deliveries/deliveries-sql.ts';
 import { mayReceiveSql, type UsersSql, usersSql } from '../endpoints/endpoints-sql.ts';
 import { TEST_EVENT } from '../settings/events.ts';
-import { globalRolesOf, type WebhookSettings } from '../settings/settings.ts';
+import { listGlobalRoles, type WebhookSettings } from '../settings/settings.ts';
 
 /** Pending deliveries by endpoint, including those that are being sent under a lease. Uses webhook_deliveries_due_index. */
 const PENDING = `
@@ -168,7 +168,7 @@ export function createStatusReader(
   settings: WebhookSettings,
 ): StatusReader {
   const text = queueStateSql(usersSql(users));
-  const roles = globalRolesOf(settings);
+  const roles = listGlobalRoles(settings);
   const isKept = isKeptSql(settings);
   const [failedText, worstText] = [countFailedSql(isKept), worstEndpointsSql(isKept)];
 

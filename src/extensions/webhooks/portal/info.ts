@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { Route } from '../../../declare/route.ts';
 import { ApiError } from '../../../platform/helpers/errors.ts';
-import { portalGrantOf } from '../api/portal-grants.ts';
+import { getPortalGrant } from '../api/portal-grants.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
 import { type CreatePortalLink, PORTAL_PATH } from './links.ts';
 
@@ -42,7 +42,7 @@ export function portalInfoRoute(settings: WebhookSettings): Route {
     output: infoShape,
     errors: ['NOT_FOUND'],
     handler({ auth, res }) {
-      const grant = portalGrantOf(auth);
+      const grant = getPortalGrant(auth);
       if (grant === undefined) throw new ApiError('NOT_FOUND');
       res.setHeader('Cache-Control', 'no-store');
       return {

@@ -8,10 +8,10 @@ import type { Auth, Route } from '../../../declare/route.ts';
 import type { Executor } from '../../../platform/data/postgres/queryable.ts';
 import { ApiError, invalidSessionError } from '../../../platform/helpers/errors.ts';
 import { isId, newId } from '../../../platform/helpers/ids.ts';
-import { identityOf } from '../../../platform/http/request-context.ts';
+import { getIdentity } from '../../../platform/http/request-context.ts';
 import { currentActor } from '../../../rules/acting.ts';
-import { authOf } from '../../../rules/credential.ts';
-import { createPortalAuth, type PortalGrant, portalGrantOf } from '../api/portal-grants.ts';
+import { getAuth } from '../../../rules/credential.ts';
+import { createPortalAuth, getPortalGrant, type PortalGrant } from '../api/portal-grants.ts';
 import { type EndpointRow, serializeEndpoint } from '../endpoints/endpoint.ts';
 import { READ_ENDPOINT } from '../endpoints/endpoints-sql.ts';
 import { parseWaitMs } from '../settings/retry-schedule.ts';
@@ -130,14 +130,14 @@ export function createPortalLinks(
    */
   async function findRequestingSession(userId: string, code: string | undefined): Promise<string | undefined> {
     const { req, user } = currentActor() ?? {};
-    const identity = req && identityOf(req);
+    const identity = req && getIdentity(req);
     if (identity?.userId !== userId) return undefined;
     if (identity.via !== 'session')
       throw new ApiError(
         'FORBIDDEN',
         'A link to the webhook portal needs a session; an API key could exceed its scopes',
       );
-    await accounts.confirmNewCredential({ req: req!, user, auth: authOf(req!) }, code);
+    await accounts.confirmNewCredential({ req: req!, user, auth: getAuth(req!) }, code);
     // An extension may have sessions of its own, which nothing could watch.
     return (await hasSessionEnded(identity.id)) ? undefined : identity.id;
   }
@@ -175,7 +175,7 @@ export function createPortalLinks(
       },
     }),
     async assertHolds(auth, tx) {
-      const grant = portalGrantOf(auth);
+      const grant = getPortalGrant(auth);
       if (grant !== undefined && (await findUserOfLink(grant, tx)) === undefined) throw invalidSessionError();
     },
   };

@@ -98,7 +98,7 @@ export function fillProductionDefaults(
 }
 
 /** Returns the roles that allow global endpoints; null if the policy has other conditions too. */
-export function globalRolesOf({ globalPolicy }: Pick<WebhookSettings, 'globalPolicy'>): readonly string[] | null {
+export function listGlobalRoles({ globalPolicy }: Pick<WebhookSettings, 'globalPolicy'>): readonly string[] | null {
   const { functions, roles, verified } = globalPolicy;
   return globalPolicy.public || globalPolicy.authenticated || verified || functions.length > 0 ? null : roles;
 }

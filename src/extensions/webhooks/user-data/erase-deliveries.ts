@@ -37,7 +37,7 @@ function rangesOfFinishTimes({ keepDeliveriesDays }: Pick<WebhookSettings, 'keep
 }
 
 /** What the erasure of deliveries needs. */
-interface ErasureParts extends Pick<Host, 'database' | 'keyring'> {
+interface ErasureDependencies extends Pick<Host, 'database' | 'keyring'> {
   about: ReturnType<typeof aboutUserSql>;
   settings: Pick<WebhookSettings, 'keepDeliveriesDays'>;
 }
@@ -47,7 +47,7 @@ interface ErasureParts extends Pick<Host, 'database' | 'keyring'> {
  * because its content is unknown.
  */
 async function findEncryptedAbout(
-  { database, keyring, about }: ErasureParts,
+  { database, keyring, about }: ErasureDependencies,
   userId: string,
   rows: readonly AboutRow[],
 ): Promise<Set<string>> {
@@ -71,7 +71,7 @@ async function findEncryptedAbout(
 }
 
 /** Deletes those of the given deliveries that are about the user. Returns their number. */
-async function eraseIfAbout(parts: ErasureParts, userId: string, ids: readonly string[]): Promise<number> {
+async function eraseIfAbout(parts: ErasureDependencies, userId: string, ids: readonly string[]): Promise<number> {
   const { database, about } = parts;
   let total = 0;
   for (let first = 0; first < ids.length; first += BODIES_PER_STATEMENT) {
@@ -93,7 +93,7 @@ async function eraseIfAbout(parts: ErasureParts, userId: string, ids: readonly s
  *   page size
  */
 async function* readIds(
-  { database }: ErasureParts,
+  { database }: ErasureDependencies,
   text: string,
   values: readonly unknown[],
   pageSize: number,
@@ -107,7 +107,7 @@ async function* readIds(
   } while (page.length === pageSize);
 }
 
-async function eraseWaitingDeliveries(parts: ErasureParts, userId: string): Promise<number> {
+async function eraseWaitingDeliveries(parts: ErasureDependencies, userId: string): Promise<number> {
   const { database, about } = parts;
   let total = 0;
   let rows: [id: string, mayBeAbout: boolean][];
@@ -123,7 +123,7 @@ async function eraseWaitingDeliveries(parts: ErasureParts, userId: string): Prom
 }
 
 /** Reads the ids of the user and of their records, which deliveries about them mention. */
-async function* readMentionedIds(parts: ErasureParts, userId: string): AsyncGenerator<string[]> {
+async function* readMentionedIds(parts: ErasureDependencies, userId: string): AsyncGenerator<string[]> {
   let batch = [userId];
   for (const text of parts.about.recordIds) {
     for await (const ids of readIds(parts, text, [userId], RECORDS_AT_ONCE)) {
@@ -136,7 +136,7 @@ async function* readMentionedIds(parts: ErasureParts, userId: string): AsyncGene
   if (batch.length > 0) yield batch;
 }
 
-async function eraseFinishedDeliveries(parts: ErasureParts, userId: string): Promise<number> {
+async function eraseFinishedDeliveries(parts: ErasureDependencies, userId: string): Promise<number> {
   let total = 0;
   const ranges = rangesOfFinishTimes(parts.settings);
   for await (const ids of readMentionedIds(parts, userId)) {
@@ -151,7 +151,7 @@ async function eraseFinishedDeliveries(parts: ErasureParts, userId: string): Pro
 }
 
 /** Deletes deliveries about a user's records at endpoints of other users. Returns the number of deliveries. */
-export async function eraseDeliveriesAbout(parts: ErasureParts, userId: string): Promise<number> {
+export async function eraseDeliveriesAbout(parts: ErasureDependencies, userId: string): Promise<number> {
   const { database, about } = parts;
   let total = await writeInBatches(database, about.removeOutboxRows, [userId]);
   for (const table of ERASURE_PASSES)

@@ -18,7 +18,7 @@ export interface Availability {
 const byDatabase = new WeakMap<Executor, Availability>();
 
 /** Returns the availability of a database. Everything that waits for the same database shares its probes. */
-export function availabilityOf(database: Executor): Availability {
+export function getOrCreateAvailability(database: Executor): Availability {
   const known = byDatabase.get(database);
   if (known !== undefined) return known;
   const created = createAvailability(database);

@@ -32,7 +32,7 @@ const { is, sql: sqlTag, SQL: Expression, StringChunk } = requireCommonJs('drizz
 export const sql = sqlTag;
 
 /** Returns what an index term covers: the name of a column, or the text of a raw SQL expression. */
-export function expressionOf(term: unknown): string {
+export function readExpression(term: unknown): string {
   if (!is(term, Expression)) return (term as PgCore.IndexedColumn).name ?? '';
   return term.queryChunks.map((chunk) => (is(chunk, StringChunk) ? chunk.value.join('') : '')).join('');
 }
@@ -56,7 +56,7 @@ export function partitionByDay<Table extends PgCore.PgTable>(table: Table, colum
 }
 
 /** Returns the column by which a table is partitioned by day; undefined if the table is not partitioned. */
-export function partitionColumnOf(table: PgCore.PgTable): string | undefined {
+export function findPartitionColumn(table: PgCore.PgTable): string | undefined {
   return partitionColumns.get(table);
 }
 
@@ -87,6 +87,6 @@ export function vacuumOften<Table extends PgCore.PgTable>(
 }
 
 /** Returns the storage parameters of a table as SQL; undefined if they are the defaults of Postgres. */
-export function storageSettingsOf(table: PgCore.PgTable): string | undefined {
+export function findStorageSettings(table: PgCore.PgTable): string | undefined {
   return storageSettings.get(table);
 }

@@ -9,7 +9,7 @@ const CAUSED_BY_INPUT = /^2[23]/;
 const ERROR_KINDS = ['timeout', 'conflict', 'unavailable', 'other'] as const;
 
 /** The label of a failed statement or transaction; undefined if it did not fail because of Postgres. */
-function errorKindOf(error: unknown): (typeof ERROR_KINDS)[number] | undefined {
+function classifyError(error: unknown): (typeof ERROR_KINDS)[number] | undefined {
   if (isStatementTimeout(error)) return 'timeout';
   if (isConcurrencyConflict(error)) return 'conflict';
   if (isTransient(error)) return 'unavailable';
@@ -98,7 +98,7 @@ export function withDatabaseMetrics<D extends Database>(
   // Start at 0, so that Prometheus sees the first error as an increase.
   for (const kind of ERROR_KINDS) errors.inc({ kind }, 0);
   const countError = (error: unknown) => {
-    const kind = errorKindOf(error);
+    const kind = classifyError(error);
     if (kind !== undefined) errors.inc({ kind });
   };
   const counted =

@@ -1,4 +1,4 @@
-import { availabilityOf } from './availability.ts';
+import { getOrCreateAvailability } from './availability.ts';
 import { isClosed, isConcurrencyConflict, isTransient } from './errors.ts';
 import type { Executor } from './queryable.ts';
 
@@ -38,7 +38,7 @@ const STORE_RETRY_MS: readonly number[] = [100, 500, 1000, 3000, 10_000];
  * @throws the error of the last attempt, if the statement keeps failing while Postgres is available, or if the process stops
  */
 export async function retryWhileUnavailable<T>(database: Executor, run: () => Promise<T>): Promise<T> {
-  const availability = availabilityOf(database);
+  const availability = getOrCreateAvailability(database);
   for (let failed = 0; ; ) {
     try {
       return await run();

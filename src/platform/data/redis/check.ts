@@ -4,7 +4,7 @@ import type { Logger } from '../../observability/log.ts';
 import { type RedisClient, type RedisConnections, toCluster } from './connections.ts';
 import { describeRedisProblem, RedisProblem } from './problems.ts';
 
-interface Parts {
+interface RedisCheckDependencies {
   redis: RedisConnections;
   env: { redisPrefix: string };
   log: Logger;
@@ -52,7 +52,7 @@ export async function writeToEveryMaster(client: RedisClient, prefix: string): P
  * Creates the check of Redis for `/readyz`. It logs once why Redis is not usable, and once that it is usable again. Rejects while Redis is
  * not usable.
  */
-export function createRedisCheck({ redis, env, log }: Parts): () => Promise<void> {
+export function createRedisCheck({ redis, env, log }: RedisCheckDependencies): () => Promise<void> {
   let problem: string | undefined;
   return async () => {
     try {
@@ -125,7 +125,10 @@ export interface UsableRedis {
  *
  * @throws RedisProblem or an error of the connection; `describeRedisProblem` describes both
  */
-export async function connectAndCheckRedis({ redis, env }: Pick<Parts, 'redis' | 'env'>): Promise<UsableRedis> {
+export async function connectAndCheckRedis({
+  redis,
+  env,
+}: Pick<RedisCheckDependencies, 'redis' | 'env'>): Promise<UsableRedis> {
   const { commands } = redis;
   try {
     if (commands.status === 'wait' || commands.status === 'end') await withDeadline(commands.connect(), CONNECT_MS);

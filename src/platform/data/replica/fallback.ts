@@ -69,7 +69,7 @@ export function createReads(
   primary: Queryable,
   onRetry: (() => void) | undefined,
 ): Queryable {
-  const orOnPrimary =
+  const withPrimaryFallback =
     <Sent>(onReplica: Read<Sent>, onPrimary: Read<Sent>): Read<Sent> =>
     (sent) =>
       read(
@@ -78,9 +78,9 @@ export function createReads(
         onRetry,
       );
   return {
-    read: orOnPrimary(replica.read, primary.read),
-    readList: orOnPrimary(replica.readList, primary.readList),
-    readSlowly: orOnPrimary(replica.readSlowly, primary.readSlowly),
+    read: withPrimaryFallback(replica.read, primary.read),
+    readList: withPrimaryFallback(replica.readList, primary.readList),
+    readSlowly: withPrimaryFallback(replica.readSlowly, primary.readSlowly),
     write: primary.write,
   };
 }

@@ -57,7 +57,7 @@ export function declaresForm(req: IncomingMessage): boolean {
   return mediaTypeOf(req.headers['content-type']) === 'multipart/form-data';
 }
 
-function boundaryOf(req: IncomingMessage): string {
+function parseBoundary(req: IncomingMessage): string {
   const [, quoted, plain] = BOUNDARY.exec(req.headers['content-type'] ?? '') ?? [];
   const boundary = quoted ?? plain;
   if (boundary === undefined) throw malformed('The Content-Type multipart/form-data needs a valid boundary parameter');
@@ -201,7 +201,7 @@ function startParsing(body: AsyncIterable<Buffer>, boundary: string) {
  * @throws ApiError BAD_REQUEST naming the part, or PAYLOAD_TOO_LARGE
  */
 export async function* readForm(req: IncomingMessage, limits: FormLimits): AsyncGenerator<FormField | FormFile> {
-  const boundary = boundaryOf(req);
+  const boundary = parseBoundary(req);
   const body = openBody(req, limits.maxBytes);
   if (body === undefined) throw malformed('The form is empty');
   const parsing = startParsing(body, boundary);

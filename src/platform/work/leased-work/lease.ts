@@ -15,7 +15,7 @@
  *
  * The statements are next to the table that they work on, and named. This folder contains the parts and the code that they share.
  */
-import { availabilityOf } from '../../data/postgres/availability.ts';
+import { getOrCreateAvailability } from '../../data/postgres/availability.ts';
 import type { Executor } from '../../data/postgres/queryable.ts';
 import type { Logger } from '../../observability/log.ts';
 
@@ -65,7 +65,7 @@ export function createLeaseRenewals<Lease>({
     if (renewing) return;
     renewing = true;
     if (!(await tryToRenewLeases()) && database !== undefined) {
-      await availabilityOf(database).waitUntilAvailable();
+      await getOrCreateAvailability(database).waitUntilAvailable();
       if (heldLeases.size > 0 && !stopped) await tryToRenewLeases();
     }
     renewing = false;

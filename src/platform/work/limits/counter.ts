@@ -56,7 +56,7 @@ export function counterKey(prefix: string, key: string): string {
 }
 
 /** Returns the counter of a key in Redis: the inverse of `counterKey`. */
-export function counterOfKey(prefix: string, redisKey: string): string {
+export function parseCounterKey(prefix: string, redisKey: string): string {
   return redisKey.slice(redisKey.indexOf('}:', prefix.length) + 2);
 }
 

@@ -3,8 +3,8 @@ import type { RedisClient } from '../../data/redis/connections.ts';
 import { findKeys, readKey } from '../../data/redis/find-keys.ts';
 import type { Logger } from '../../observability/log.ts';
 import type { Metrics } from '../../observability/metrics.ts';
-import { countBreakers, counterKey, counterOfKey, createCounter } from './counter.ts';
-import { countedKeyOf, createLimiter, type Limiter } from './limiter.ts';
+import { countBreakers, counterKey, createCounter, parseCounterKey } from './counter.ts';
+import { createLimiter, type Limiter, toCountedKey } from './limiter.ts';
 import type { LimitRule } from './rule.ts';
 
 /** Rate limits that all processes of an app share. */
@@ -95,13 +95,13 @@ export function createLimits(redis: RedisClient, prefix: string, log: Logger, me
     async findClients() {
       const { keys, isCut } = await findKeys(redis, `${keyPrefix}:{`);
       const clients = keys.flatMap(({ key, value, leftMs }) => {
-        const parsed = parseCounter(counterOfKey(keyPrefix, key));
+        const parsed = parseCounter(parseCounterKey(keyPrefix, key));
         return parsed === undefined ? [] : [{ ...parsed, count: Number(value), leftMs }];
       });
       return { clients, isCut };
     },
     async readClient(named) {
-      const client = countedKeyOf(named);
+      const client = toCountedKey(named);
       const counts = [...limiters].map(async ([id, { name, rule }]) => {
         const { value, leftMs } = await readKey(redis, counterKey(keyPrefix, `${id}:${client}`));
         return value === null ? [] : [{ name, rule, client, count: Number(value), leftMs }];
@@ -109,7 +109,7 @@ export function createLimits(redis: RedisClient, prefix: string, log: Logger, me
       return (await Promise.all(counts)).flat();
     },
     clear: async (name, windowMs, client) =>
-      (await redis.del(counterKey(keyPrefix, `${idOf(name, windowMs)}:${countedKeyOf(client)}`))) > 0,
+      (await redis.del(counterKey(keyPrefix, `${idOf(name, windowMs)}:${toCountedKey(client)}`))) > 0,
     forget(name, windowMs, client) {
       for (const limiter of limiters.get(idOf(name, windowMs))?.all ?? []) limiter.forget(client);
     },

@@ -31,7 +31,7 @@ export interface Limiter {
 }
 
 /** Returns a key as it is counted: one that contains an e-mail address as a hash, which keeps the address out of Redis and of lists. */
-export function countedKeyOf(key: string): string {
+export function toCountedKey(key: string): string {
   return key.includes('@') ? `sha256:${createHash('sha256').update(key.toLowerCase()).digest('hex')}` : key;
 }
 
@@ -79,10 +79,10 @@ export function createLimiter(name: string, rule: LimitRule, redis: RedisClient,
   const blockedKeys = limiter._inMemoryBlockedKeys;
   const { limit } = rule;
   return {
-    isExhausted: (key) => blockedKeys.msBeforeExpire(limiter.getKey(countedKeyOf(key))) > 0,
+    isExhausted: (key) => blockedKeys.msBeforeExpire(limiter.getKey(toCountedKey(key))) > 0,
     async consume(requestedKey, amount) {
       try {
-        const { remainingPoints, msBeforeNext } = await limiter.consume(countedKeyOf(requestedKey), amount);
+        const { remainingPoints, msBeforeNext } = await limiter.consume(toCountedKey(requestedKey), amount);
         return { allowed: true, limit, remaining: remainingPoints, leftMs: Math.round(msBeforeNext) };
       } catch (refusal) {
         if (!(refusal instanceof RateLimiterRes)) throw refusal;
@@ -90,7 +90,7 @@ export function createLimiter(name: string, rule: LimitRule, redis: RedisClient,
       }
     },
     forget(requestedKey) {
-      const key = countedKeyOf(requestedKey);
+      const key = toCountedKey(requestedKey);
       blockedKeys.delete(limiter.getKey(key));
       void insuranceLimiter.delete(key);
     },

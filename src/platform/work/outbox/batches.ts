@@ -1,10 +1,10 @@
-import { availabilityOf } from '../../data/postgres/availability.ts';
+import { getOrCreateAvailability } from '../../data/postgres/availability.ts';
 import type { Database, Executor } from '../../data/postgres/database.ts';
 import { isTransient } from '../../data/postgres/errors.ts';
 import { deleteUnlockedSql } from '../../data/postgres/write-in-batches.ts';
 import type { Logger } from '../../observability/log.ts';
 import { type LogWork, startTimer } from '../../observability/log-work.ts';
-import { errorTypeOf, type Span, type Tracing } from '../../observability/tracing.ts';
+import { type Span, type Tracing, toErrorType } from '../../observability/tracing.ts';
 import type { AfterCommit, OutboxConsumer, PreparedWork } from './consumer.ts';
 import { OUTBOX_COLUMNS, type OutboxRow, type RawOutboxRow, toOutboxRow } from './table.ts';
 
@@ -156,7 +156,7 @@ async function runWithRowSpans<T>(
     for (const span of spans) span.end();
     return result;
   } catch (error) {
-    for (const span of spans) span.end({ error: errorTypeOf(error) });
+    for (const span of spans) span.end({ error: toErrorType(error) });
     throw error;
   }
 }
@@ -262,7 +262,7 @@ export function createBatches(options: BatchOptions): Batches {
   const { database, log, logWork, tracing, batch, onProgress } = options;
   const consumers = options.consumers.toSorted((a, b) => Number(a.last ?? false) - Number(b.last ?? false));
   const processing = { database, tracing, consumers };
-  const availability = availabilityOf(database);
+  const availability = getOrCreateAvailability(database);
   const searchStart = createSearchStart();
   /** When another relay last claimed rows that this one had prepared, or a row changed meanwhile. */
   let lostAt = Number.NEGATIVE_INFINITY;

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { availabilityOf } from '../../data/postgres/availability.ts';
+import { getOrCreateAvailability } from '../../data/postgres/availability.ts';
 import type { Database } from '../../data/postgres/database.ts';
 import { isConnectionError, isTransient } from '../../data/postgres/errors.ts';
 import type { RedisConnections } from '../../data/redis/connections.ts';
@@ -58,7 +58,7 @@ interface RelayOptions {
 /** Starts claiming outbox rows in batches, concurrently in a few streams, and running the sweeps. */
 export function startRelay(options: RelayOptions): RunningRelay {
   const { database, log, logWork, settings } = options;
-  const availability = availabilityOf(database);
+  const availability = getOrCreateAvailability(database);
   const stopping = new AbortController();
   const stopped = once(stopping.signal, 'abort');
   let wakeUp: () => void = () => undefined;
@@ -101,7 +101,7 @@ export function startRelay(options: RelayOptions): RunningRelay {
   const pause = (ms: number) => sleep(ms, undefined, { signal: stopping.signal }).catch(() => undefined);
 
   /** Holds up the sweeps until Postgres is available, and a moment longer. */
-  async function holdUpSweeps(): Promise<void> {
+  async function waitAfterOutage(): Promise<void> {
     if (!(await availability.isAvailable())) await Promise.race([availability.waitUntilAvailable(), stopped]);
     await pause(SWEEP_AFTER_OUTAGE_MS);
     sweepsHeldUp = undefined;
@@ -110,9 +110,9 @@ export function startRelay(options: RelayOptions): RunningRelay {
   /** If an error is part of an outage of Postgres, waits until the outage ends or the relay stops. Returns whether it was. */
   async function waitForOutageToEnd(error: unknown): Promise<boolean> {
     // The outage may be over already, but the leases of live workers may have expired in it.
-    if (isConnectionError(error)) sweepsHeldUp ??= holdUpSweeps();
+    if (isConnectionError(error)) sweepsHeldUp ??= waitAfterOutage();
     if (!isTransient(error) || (await availability.isAvailable())) return false;
-    sweepsHeldUp ??= holdUpSweeps();
+    sweepsHeldUp ??= waitAfterOutage();
     progressedAt = Number.POSITIVE_INFINITY;
     await Promise.race([availability.waitUntilAvailable(), stopped]);
     progressedAt = performance.now();

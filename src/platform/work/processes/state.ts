@@ -23,7 +23,7 @@ const part = <Schema extends z.ZodType>(schema: Schema) => schema.optional().cat
 const series = <Item extends z.ZodType>(item: Item, max: number) => z.array(z.unknown()).max(max).pipe(z.array(item));
 
 /** A list of which the valid items are kept, at most `max`. */
-const listOf = <Item extends z.ZodType>(item: Item, max: number) =>
+const createListSchema = <Item extends z.ZodType>(item: Item, max: number) =>
   z.array(z.unknown()).transform((items): z.output<Item>[] =>
     items.slice(0, max).flatMap((one) => {
       const parsed = item.safeParse(one);
@@ -45,7 +45,7 @@ const queue = z.object({
   name: text,
   running: amount,
   concurrency: amount,
-  failures: listOf(z.object({ queue: text, id: text, name: text, error: text, at: time }), MAX_FAILURES),
+  failures: createListSchema(z.object({ queue: text, id: text, name: text, error: text, at: time }), MAX_FAILURES),
 });
 
 const streams = z.object({
@@ -61,7 +61,7 @@ const processState = z.object({
   memory: part(z.object({ rss: amount, heapUsed: amount, heapLimit: amount })),
   cpu: part(amount),
   eventLoop: part(z.object({ meanMs: amount, maxMs: amount, busy: amount })),
-  roles: part(listOf(text, MAX_ROLES)),
+  roles: part(createListSchema(text, MAX_ROLES)),
   host: part(text),
   pid: part(amount),
   version: part(text),
@@ -72,7 +72,7 @@ const processState = z.object({
     z.object({
       requests: part(requests),
       connections: part(connections),
-      queues: part(listOf(queue, MAX_QUEUES)),
+      queues: part(createListSchema(queue, MAX_QUEUES)),
       streams: part(streams),
     }),
   ),
@@ -90,9 +90,9 @@ const slowRequest = z.object({
 });
 
 const slowEntries = z.object({
-  newest: listOf(slowRequest, MAX_SLOW).catch([]),
-  slowest: listOf(slowRequest, MAX_SLOW).catch([]),
-  statements: listOf(
+  newest: createListSchema(slowRequest, MAX_SLOW).catch([]),
+  slowest: createListSchema(slowRequest, MAX_SLOW).catch([]),
+  statements: createListSchema(
     z.object({ text, calls: amount, totalMs: amount, maxMs: amount, rows: amount, lastAt: time }),
     MAX_SLOW,
   ).catch([]),

@@ -101,11 +101,11 @@ export function createProcessStore(redis: RedisClient, prefix: string): ProcessS
     write: (id, state, slow = '', queues) => scripts.belfryHeartbeat(...keys, id, state, slow, ...queues),
     async read(withSlow) {
       const [seen, states, queues, slow] = await scripts.belfryProcesses(...keys, withSlow ? '1' : '0');
-      const stateOf = toMap(states);
-      const slowOf = toMap(slow);
+      const stateByProcess = toMap(states);
+      const slowByProcess = toMap(slow);
       const processes = [...toMap(seen)].flatMap(([id, score]) => {
-        const state = stateOf.get(id);
-        return state === undefined ? [] : [{ id, seenAt: Number(score), state, slow: slowOf.get(id) }];
+        const state = stateByProcess.get(id);
+        return state === undefined ? [] : [{ id, seenAt: Number(score), state, slow: slowByProcess.get(id) }];
       });
       return { processes, queues };
     },

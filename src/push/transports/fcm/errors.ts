@@ -31,7 +31,7 @@ export function isNotProcessed(error: unknown): boolean {
   return /NGHTTP2_REFUSED_STREAM/.test((error as FcmError | undefined)?.message ?? '');
 }
 
-function retryAfterMsOf({ headers }: NonNullable<FcmError['httpResponse']>): number | undefined {
+function parseRetryAfterMs({ headers }: NonNullable<FcmError['httpResponse']>): number | undefined {
   const retryAfterHeader = headers['retry-after'];
   return (typeof retryAfterHeader === 'string' ? parseRetryAfter(retryAfterHeader, Date.now()) : null) ?? undefined;
 }
@@ -62,11 +62,11 @@ function classifyFcmResponse(response: NonNullable<FcmError['httpResponse']>, me
     return { class: 'misconfigured', name: 'InvalidCredentials', detail };
   }
   if (status === 429) {
-    const retryAfterMs = retryAfterMsOf(response) ?? RATE_LIMIT_WAIT_MS;
+    const retryAfterMs = parseRetryAfterMs(response) ?? RATE_LIMIT_WAIT_MS;
     return { class: 'retryable', name: 'MessageRateExceeded', detail, retryAfterMs };
   }
   if (status >= 500 || status === 408) {
-    return { class: 'retryable', name: 'ProviderUnavailable', detail, retryAfterMs: retryAfterMsOf(response) };
+    return { class: 'retryable', name: 'ProviderUnavailable', detail, retryAfterMs: parseRetryAfterMs(response) };
   }
   return { class: 'permanent', name: 'InvalidMessage', detail };
 }

@@ -1,7 +1,7 @@
 import type { Nfa } from './nfa.ts';
 
 /** The strongly connected component of each state; undefined for states that are on no cycle. */
-export function stronglyConnectedComponentsOf({ size, next }: Nfa): readonly (ReadonlySet<number> | undefined)[] {
+export function findStronglyConnectedComponents({ size, next }: Nfa): readonly (ReadonlySet<number> | undefined)[] {
   const index = new Map<number, number>();
   const low = new Map<number, number>();
   const stack: number[] = [];

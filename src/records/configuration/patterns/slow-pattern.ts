@@ -2,9 +2,9 @@ import { createContext, Script } from 'node:vm';
 import {
   findExponentialPumps,
   findPolynomialPumps,
+  findStronglyConnectedComponents,
   type Pump,
   shortestWordBetween,
-  stronglyConnectedComponentsOf,
   TooAmbiguousError,
 } from './ambiguity.ts';
 import { buildNfa, type Nfa, NfaTooLargeError } from './nfa.ts';
@@ -161,7 +161,7 @@ function buildSimpleAttacks(nfa: Nfa, pump: Pump): Attack[] {
  * @throws TooAmbiguousError
  */
 function buildAttacks(nfa: Nfa): Attack[] {
-  const components = stronglyConnectedComponentsOf(nfa);
+  const components = findStronglyConnectedComponents(nfa);
   const doubled = findExponentialPumps(nfa, components).map((pump) => [pump]);
   const chains = doubled.length > 0 ? doubled : [findLongestChain(nfa, findPolynomialPumps(nfa, components))];
   // The criteria assume unbounded repetitions.

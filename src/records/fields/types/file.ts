@@ -31,7 +31,7 @@ export interface FileRules {
 }
 
 /** The rules of a field that holds a file or a list of files; undefined for other fields. */
-export function fileRulesOf(spec: FieldSpec): FileRules | undefined {
+export function findFileRules(spec: FieldSpec): FileRules | undefined {
   const options = spec.file ?? spec.inner?.spec.file;
   if (options === undefined) return undefined;
   const { maxBytes = DEFAULT_MAX_BYTES, types = ['*/*'], image, keepLocation = false } = options;

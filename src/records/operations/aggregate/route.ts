@@ -8,10 +8,10 @@ import { createRequestContext } from '../../access/operation-context.ts';
 import {
   AGGREGATE_PATH,
   type AggregatableField,
-  aggregatableFieldsOf,
   canAggregate,
+  computeMinGroupSize,
   hasAggregates,
-  minGroupSizeOf,
+  listAggregatableFields,
 } from '../../aggregate/fields.ts';
 import { splitAggregateQuery } from '../../aggregate/parse.ts';
 import { declaredOrDefaultPolicy } from '../../schema/compile.ts';
@@ -34,8 +34,8 @@ function functionResultSchema(fn: AggregateFunction, field: AggregatableField): 
 
 /** The schema of the groups, for the OpenAPI document. */
 function createOutput(resource: CompiledResource): z.ZodType {
-  const fields = [...aggregatableFieldsOf(resource, 'any client').values()];
-  const minGroupSize = minGroupSizeOf(resource, 'any client');
+  const fields = [...listAggregatableFields(resource, 'any client').values()];
+  const minGroupSize = computeMinGroupSize(resource, 'any client');
   const results = AGGREGATE_FUNCTIONS.flatMap((fn) => {
     const computed = fields.filter((field) => canAggregate(field, fn, minGroupSize));
     const shape = computed.map((field) => [field.name, functionResultSchema(fn, field).optional()] as const);

@@ -20,7 +20,7 @@ import type { Entity } from '../../store/entity.ts';
 import type { Store } from '../../store/store.ts';
 import type { RecordsContext } from '../context.ts';
 import type { ListSource } from '../list-source.ts';
-import { parseAndAuthorizeList, storeOf } from '../read.ts';
+import { chooseStore, parseAndAuthorizeList } from '../read.ts';
 
 /** One group of a result, as the response holds it. */
 type GroupResult = { group: Record<string, unknown>; count?: number } & Record<string, unknown>;
@@ -134,7 +134,7 @@ export async function computeAggregates(
     functions: parsed.functions.map((term) => limitToVisible(resource, term, viewer)),
     conditions: windowSearch === undefined ? whole.conditions : [...whole.conditions, windowSearch],
   };
-  const store = storeOf((await source)?.entity ?? entity, query);
+  const store = chooseStore((await source)?.entity ?? entity, query);
   const rows = await runWithPublicErrors(() =>
     byCode
       ? store.aggregate(statement, () => Number.MAX_SAFE_INTEGER)

@@ -7,7 +7,7 @@ import type { Entity } from '../../store/entity.ts';
 import { hasFieldRules, hasWritableByFunction } from '../../writes/validate.ts';
 import type { RecordsContext } from '../context.ts';
 import { authorizeCreate } from '../create.ts';
-import { derivesChanges, guardOfUpdate } from '../update.ts';
+import { createUpdateGuard, derivesChanges } from '../update.ts';
 import type { BatchItem } from './item.ts';
 
 type WriteAction = 'update' | 'delete';
@@ -59,9 +59,9 @@ export function createBatchAccess(
 ): BatchAccess {
   const { hooks = {} } = resource.declaration;
   const { system } = operation;
-  const conditionsOf = (action: WriteAction) =>
+  const createConditionsLoader = (action: WriteAction) =>
     createOnce(async () => (system ? [] : policyConditionsForWrite(resource, action, operation)));
-  const conditions = { update: conditionsOf('update'), delete: conditionsOf('delete') };
+  const conditions = { update: createConditionsLoader('update'), delete: createConditionsLoader('delete') };
 
   /** Whether the policy of an action can be checked without a function. An error counts: it is the same for each item. */
   const isPlain = (action: WriteAction) =>
@@ -79,7 +79,7 @@ export function createBatchAccess(
     hooks.beforeCreate === undefined && !changesMore && canValidateBefore(item);
   const isGuarded = ({ data, by }: BatchItem) => {
     const { [by?.field.name ?? '']: _key, ...changes } = Object(data) as Record<string, unknown>;
-    return guardOfUpdate(context, resource, changes, operation) !== undefined;
+    return createUpdateGuard(context, resource, changes, operation) !== undefined;
   };
   const canUpdateTogether = async (item: BatchItem) =>
     canSetTogether(item.data) && !isGuarded(item) && (await isPlain('update'));

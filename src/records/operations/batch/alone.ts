@@ -12,7 +12,7 @@ import { deleteRecord } from '../delete.ts';
 import { updateRecordWithPrevious } from '../update.ts';
 import type { BatchItem, Outcome } from './item.ts';
 import { tenantOfUniqueField } from './parse.ts';
-import { updateDataOf } from './prepare.ts';
+import { toUpdateData } from './prepare.ts';
 
 /** Maximum attempts of an upsert while other requests create and delete its record. */
 const MAX_ATTEMPTS = 5;
@@ -68,7 +68,7 @@ async function upsertAlone(context: RecordsContext, entity: Entity, item: BatchI
   const { id, times, hashes, data, operation } = item;
   const tenant = tenantOfUniqueField(entity.resource, item.by!.field);
   const within = tenant === undefined ? [] : [await organisationCondition(context, tenant, item)];
-  const { [tenant?.name ?? '']: _organisation, ...changes } = updateDataOf(item);
+  const { [tenant?.name ?? '']: _organisation, ...changes } = toUpdateData(item);
   let found = await findReadableRecord(entity, item, within);
   for (let attempt = 1; ; attempt++) {
     try {

@@ -4,7 +4,7 @@ import type { OperationContext } from '../../access/operation-context.ts';
 import type { ListCondition } from '../../query/list-query.ts';
 import { isFilter, type RawQuery } from '../../query/parse.ts';
 import type { Entity } from '../../store/entity.ts';
-import { guardOf } from '../../writes/guard.ts';
+import { findGuard } from '../../writes/guard.ts';
 import type { RecordsContext } from '../context.ts';
 import { parseSelectedRecords } from '../read.ts';
 import type { BatchItem, BatchOperation, Outcome, Room } from './item.ts';
@@ -26,7 +26,7 @@ function createItem(
   return { place, op, id: undefined, data: undefined, by: undefined, operation, ...given };
 }
 
-function recordOf(outcome: Outcome | undefined): StoredRecord {
+function getRecord(outcome: Outcome | undefined): StoredRecord {
   return (outcome as Exclude<Outcome, { error: unknown }>).record;
 }
 
@@ -44,7 +44,7 @@ export async function createRecords(
   if (!Array.isArray(inputs)) throw new TypeError('createMany() takes a list of inputs');
   const items = inputs.map((data, place) => createItem(place, 'create', operation, { data }));
   const outcomes = await runAtomicBatch(context, entity, items, { operation, prefix: '', room: UNLIMITED });
-  return outcomes.map(recordOf);
+  return outcomes.map(getRecord);
 }
 
 /**
@@ -70,7 +70,7 @@ export async function upsertRecord(
   const item = createItem(0, 'upsert', operation, { data, by: parseUpsertKey(field, data) });
   try {
     const [outcome] = await runAtomicBatch(context, entity, [item], { operation, prefix: '', room: UNLIMITED });
-    return recordOf(outcome);
+    return getRecord(outcome);
   } catch (error) {
     // The call fails with the error of its only item.
     throw error instanceof ApiError && error.cause instanceof ApiError ? error.cause : error;
@@ -119,7 +119,7 @@ async function changeMatching(
       operation,
       async (inside, _entity, operationInside) => {
         const own = inside.entities.get(name)!;
-        await guardOf(inside, own.resource, operationInside)?.lock(inside.database);
+        await findGuard(inside, own.resource, operationInside)?.lock(inside.database);
         const limits = { rows: MAX_ROWS, bytes: context.settings.http.batchBytes };
         const { records, isCut } = await own.store.lockMany([...conditions, ...rest], limits);
         const items = records.map(({ id }, place) => createItem(place, op, operationInside, { id, data }));

@@ -7,7 +7,7 @@ import { toComparableValue } from '../../query/comparison.ts';
 import { BY_ID, type Condition, createComparison, type ListCondition } from '../../query/list-query.ts';
 import type { Values } from '../../schema/compiled.ts';
 import type { Entity } from '../../store/entity.ts';
-import { guardOf } from '../../writes/guard.ts';
+import { findGuard } from '../../writes/guard.ts';
 import { setsUnseenField } from '../../writes/unseen-fields.ts';
 import { authorizeLoadedForWrite, hashPasswords } from '../../writes/write-steps.ts';
 import type { RecordsContext } from '../context.ts';
@@ -50,7 +50,7 @@ async function prepareCreate(
 ): Promise<PreparedChange> {
   await access.assertMayCreate();
   const values = await validateCreate(context, resource, item.data, item.operation);
-  await guardOf(context, resource, item.operation)?.check({ after: values }, item.operation, undefined);
+  await findGuard(context, resource, item.operation)?.check({ after: values }, item.operation, undefined);
   item.hashes ??= new Map();
   const hashed = await hashPasswords(context, resource, values, item.hashes);
   const { id = newId(), times } = item;
@@ -224,7 +224,7 @@ async function prepareById(
 }
 
 /** The data of an upsert that updates its record, which already has this value of the unique field. */
-export function updateDataOf({ data, by }: BatchItem): Values {
+export function toUpdateData({ data, by }: BatchItem): Values {
   const { [by!.field.name]: _same, ...rest } = data as Values;
   return rest;
 }
@@ -259,23 +259,23 @@ async function prepareUpserts(
 ): Promise<Map<BatchItem, Preparation>> {
   const { spec, name } = items[0]!.by!.field;
   const values = items.map(({ by }) => by!.value).filter((value) => value !== undefined);
-  const keyOf = (value: unknown) => JSON.stringify(toComparableValue(spec, value) ?? null);
+  const toComparisonKey = (value: unknown) => JSON.stringify(toComparableValue(spec, value) ?? null);
   const { locked, seen } =
     values.length === 0
       ? { locked: new Map<string, StoredRecord>(), seen: new Map<string, StoredRecord>() }
       : await loadRecords(given, createComparison(name, spec, 'in', values), values.length, {
           actions: ['update'],
-          keyOf: (record) => keyOf(record[name]),
+          keyOf: (record) => toComparisonKey(record[name]),
           req: items[0]!.operation.req,
         });
   const prepared = new Map<BatchItem, Preparation>();
   for (const item of items) {
-    const key = keyOf(item.by!.value);
+    const key = toComparisonKey(item.by!.value);
     const preparation = await catchItemError(async () => {
       const record = locked.get(key);
       if (record === undefined) return prepareUnlockedUpsert(given, item, seen.get(key));
       const before = await authorizeItem(given, item, record, 'update');
-      return prepareUpdate(given, item, before, updateDataOf(item));
+      return prepareUpdate(given, item, before, toUpdateData(item));
     });
     prepared.set(item, preparation);
   }

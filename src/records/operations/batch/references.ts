@@ -2,7 +2,7 @@ import { isTransient } from '../../../platform/data/postgres/errors.ts';
 import {
   assertNoMissingReferences,
   findMissingReferences,
-  heldReference,
+  hadReference,
   type MissingReference,
 } from '../../references/check-references.ts';
 import type { CompiledResource, Values } from '../../schema/compiled.ts';
@@ -52,7 +52,7 @@ export async function checkReferences(
   }
   for (const [i, { item, before }] of changes.entries()) {
     // A reference that the record holds already may be sent back, even if its record is hidden from the caller.
-    const added = missing[i]!.filter((reference) => before === undefined || !heldReference(reference, before));
+    const added = missing[i]!.filter((reference) => before === undefined || !hadReference(reference, before));
     try {
       assertNoMissingReferences(resource, added, operation);
     } catch (error) {

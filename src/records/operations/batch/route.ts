@@ -8,7 +8,7 @@ import { createRequestContext, type OperationContext } from '../../access/operat
 import { toPublicOperationError } from '../../access/public-error.ts';
 import { declaredOrDefaultPolicy, WRITE_ACTIONS } from '../../schema/compile.ts';
 import type { Entity } from '../../store/entity.ts';
-import { guardErrorsOf } from '../../writes/guard.ts';
+import { listGuardErrors } from '../../writes/guard.ts';
 import type { RecordsContext } from '../context.ts';
 import type { BatchOperation, Outcome } from './item.ts';
 import {
@@ -168,7 +168,7 @@ export function createBatchRoute(context: RecordsContext, entity: Entity): Route
     description:
       'Performs the operations in order. `atomic`: all of them or none. `perItem`: each succeeds or fails by itself, with the status that its own route would have.',
     get errors(): readonly ErrorCode[] {
-      return [...ERRORS, ...guardErrorsOf(context, resource)];
+      return [...ERRORS, ...listGuardErrors(context, resource)];
     },
     ...(deprecated === undefined ? {} : { deprecated }),
     async handler(ctx: RouteContext) {

@@ -2,7 +2,7 @@ import { findConstraintViolation } from '../../../platform/data/postgres/errors.
 import type { OperationContext } from '../../access/operation-context.ts';
 import { countJsonBytes } from '../../serialize/response-bytes.ts';
 import type { Entity } from '../../store/entity.ts';
-import { guardOf } from '../../writes/guard.ts';
+import { findGuard } from '../../writes/guard.ts';
 import type { RecordsContext } from '../context.ts';
 import { type BatchAccess, createBatchAccess } from './access.ts';
 import { runItemAlone } from './alone.ts';
@@ -108,7 +108,7 @@ async function attemptAtomic(
   const { context, entity, operation } = attempt;
   // Before any row is locked, as in the requests that change one record.
   if (segments.some(({ isAlone }) => isAlone))
-    await guardOf(context, entity.resource, operation)?.lock(context.database);
+    await findGuard(context, entity.resource, operation)?.lock(context.database);
   if (segments.length > 1)
     await lockRecords(
       writing,

@@ -10,7 +10,7 @@ export interface Segment {
   isAlone: boolean;
 }
 
-function keyOf({ id, by }: BatchItem): string | undefined {
+function getUpsertKey({ id, by }: BatchItem): string | undefined {
   return by === undefined ? id : JSON.stringify(by.value ?? null);
 }
 
@@ -30,7 +30,7 @@ export async function splitIntoSegments(
   const keys = new Set<string>();
   for (const item of items) {
     const isAlone = !(await access.canWriteTogether(item));
-    const key = keyOf(item);
+    const key = getUpsertKey(item);
     const references = findOwnReferences(resource, item);
     const current = segments.at(-1);
     const continues =

@@ -7,7 +7,7 @@ import { countJsonBytes } from '../../serialize/response-bytes.ts';
 import type { Entity } from '../../store/entity.ts';
 import type { WriteResult } from '../../store/store.ts';
 import { toConflictError } from '../../writes/conflict-errors.ts';
-import { changeCauseOf } from '../../writes/write-steps.ts';
+import { createChangeCause } from '../../writes/write-steps.ts';
 import type { RecordsContext } from '../context.ts';
 import { runAfterCreate } from '../create.ts';
 import { runAfterDelete } from '../delete.ts';
@@ -57,7 +57,7 @@ export function createBatchWriter(context: RecordsContext, entity: Entity, optio
   const { resource, store } = entity;
   const { operation, onOutcome, prepareAgain } = options;
   const unique = uniqueFieldsOf(resource);
-  const cause = changeCauseOf(context, operation);
+  const cause = createChangeCause(context, operation);
   const under = listPrivilegesThatAllowedDeletion(resource, operation);
   let waiting: PreparedChange[] = [];
   let bytes = 0;

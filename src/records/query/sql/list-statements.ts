@@ -44,7 +44,7 @@ function sortValueSql(resource: CompiledResource, { field: name, column, related
 }
 
 /** The column type of the value that sorts a list. */
-function sortTypeOf(resource: CompiledResource, { field: name, related }: ListSortTerm): string {
+function findSortType(resource: CompiledResource, { field: name, related }: ListSortTerm): string {
   const [holder, field] =
     related === undefined ? [resource, name] : [related.steps.at(-1)!.target, name.slice(name.lastIndexOf('.') + 1)];
   return holder.field.get(field)?.columnType.sql ?? (field === 'id' ? 'text' : 'timestamptz');
@@ -73,7 +73,7 @@ function createPositionTerm(
   const field = resource.field.get(term.field);
   const { descending } = term;
   if (areTexts) {
-    const placeholder = value === null ? undefined : `${params.add(value)}::${sortTypeOf(resource, term)}`;
+    const placeholder = value === null ? undefined : `${params.add(value)}::${findSortType(resource, term)}`;
     return { column: sortValueSql(resource, term, params), descending, nullable: true, value: placeholder };
   }
   const comparedSql = (text: string) => (field?.sortsByPrefix ? prefixSql(text) : text);

@@ -11,7 +11,7 @@ interface Uses {
 const usesByRequest = createPerRequestStore<Uses>('deprecated uses');
 
 /** The names of the deprecated routes and fields that a request used; undefined if it used none. */
-export function deprecatedNamesOf(req: IncomingMessage): string[] | undefined {
+export function getDeprecatedNames(req: IncomingMessage): string[] | undefined {
   const uses = usesByRequest.get(req);
   return uses && Array.from(uses.items, ({ name }) => name);
 }

@@ -9,7 +9,7 @@ import type { ResolvedViewContext } from '../../../records/access/operation-cont
 import type { Records } from '../../../records/index.ts';
 import { createRefusingErrorHandler, createRuleErrorReporter } from '../../../records/schema/rule-errors.ts';
 import type { Entity } from '../../../records/store/entity.ts';
-import { setAuthOf } from '../../../rules/credential.ts';
+import { setAuth } from '../../../rules/credential.ts';
 import { createCredentialCheck } from '../../../rules/credential-scopes.ts';
 import { type SignedIn, type SignInParts, signIn } from '../sign-in.ts';
 import { type Exchange, runStages, type Stage } from './exchange.ts';
@@ -45,7 +45,7 @@ export function signInCaller(parts: SignInParts): Stage {
     // From here on, service calls are recorded for the user.
     actor.user = user;
     setIdentity(req, auth && { via: auth.via, id: auth.id, userId: user!.id });
-    if (auth !== undefined) setAuthOf(req, auth);
+    if (auth !== undefined) setAuth(req, auth);
   };
   return {
     name: 'sign in',

@@ -5,7 +5,7 @@ import { declaresForm } from '../../../platform/http/bodies/multipart.ts';
 import { declaresJsonBody, readJsonBody } from '../../../platform/http/json-body.ts';
 import { createViewContext } from './access.ts';
 import { type Exchange, runStages, type Stage } from './exchange.ts';
-import { openStreamedBody, streamedBodyOf } from './typed-body.ts';
+import { getStreamedBody, openStreamedBody } from './typed-body.ts';
 
 /** Sessions can end and roles can change while a client sends its body, so a caller is authorised again after this time. */
 const SLOW_BODY_MS = 250;
@@ -15,7 +15,7 @@ type BodyReader = (req: Request) => Promise<unknown> | undefined;
 
 /** Creates the reader of bodies other than forms; undefined if the route reads none. */
 function createBodyReader(route: Route, { http }: Host['settings']): BodyReader | undefined {
-  const streamed = streamedBodyOf(route);
+  const streamed = getStreamedBody(route);
   const bounds = {
     bodyLimit: route.bodyLimit ?? http.bodyLimit,
     bodyKeys: http.bodyKeys,
@@ -42,7 +42,7 @@ export function readBody(route: Route, host: Host): Stage | undefined {
   const { form: readForm } = route;
   if (read === undefined && readForm === undefined) return undefined;
   // Otherwise a schema returns the input, or the handler validates the body itself.
-  const isInput = route.input === undefined && route.body !== 'json' && streamedBodyOf(route) === undefined;
+  const isInput = route.input === undefined && route.body !== 'json' && getStreamedBody(route) === undefined;
 
   return {
     name: readForm === undefined ? 'read the body' : 'read the form or the body',
@@ -77,7 +77,7 @@ export function discardUnusedForm(route: Route, stages: readonly Stage[]): reado
 
 /** Creates the stage that closes the connection instead of waiting for the rest of a streamed body that the handler did not read. */
 export function closeIfUnread(route: Route): Stage | undefined {
-  if (streamedBodyOf(route) === undefined) return undefined;
+  if (getStreamedBody(route) === undefined) return undefined;
   return {
     name: 'close the connection after an unread body',
     run({ req, res }) {

@@ -74,7 +74,7 @@ export interface Stage {
 }
 
 /** Leaves out the stages that a route does not need. */
-export function neededStages(...stages: readonly (Stage | undefined)[]): Stage[] {
+export function omitMissingStages(...stages: readonly (Stage | undefined)[]): Stage[] {
   return stages.filter((stage) => stage !== undefined);
 }
 

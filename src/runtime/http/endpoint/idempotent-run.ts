@@ -14,7 +14,7 @@ import {
 import { createViewContext, type RepeatCheck } from './access.ts';
 import { type Exchange, runStages, type Stage } from './exchange.ts';
 import { findEntity, statusOf } from './route-traits.ts';
-import { streamedBodyOf } from './typed-body.ts';
+import { getStreamedBody } from './typed-body.ts';
 
 /** What a route needs to carry repeated requests out once. */
 export interface Idempotency {
@@ -54,8 +54,8 @@ function createRecordFinder(
 }
 
 /** Creates the function that returns what makes requests with one key equal. The body of a streamed route cannot be compared. */
-function createComparison(route: Route): (exchange: Exchange) => unknown {
-  const isStreamed = streamedBodyOf(route) !== undefined;
+function createComparedBodyGetter(route: Route): (exchange: Exchange) => unknown {
+  const isStreamed = getStreamedBody(route) !== undefined;
   return ({ form, body }) => (form === undefined ? (isStreamed ? undefined : body) : form.fingerprint);
 }
 
@@ -65,7 +65,7 @@ function createRunOnce(
   requests: IdempotentRequests,
 ): Idempotency['runOnce'] {
   const { context } = records;
-  const comparedBodyOf = createComparison(route);
+  const getComparedBody = createComparedBodyGetter(route);
   const findCreatedRecord = createRecordFinder(route, records);
   return (stages) => {
     async function runUnderKey(exchange: Exchange, key: string): Promise<void> {
@@ -76,7 +76,7 @@ function createRunOnce(
         res,
         user: caller.user,
         key,
-        body: comparedBodyOf(exchange),
+        body: getComparedBody(exchange),
         async run(recordId) {
           if (exchange.missingError !== undefined) throw exchange.missingError;
           reserveId(req, recordId);

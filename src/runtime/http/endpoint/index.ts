@@ -13,9 +13,9 @@ import {
   signInCaller,
 } from './access.ts';
 import { closeIfUnread, discardUnusedForm, readBody } from './body.ts';
-import { createExchange, neededStages, runStages, type Stage } from './exchange.ts';
+import { createExchange, omitMissingStages, runStages, type Stage } from './exchange.ts';
 import { createIdempotency } from './idempotent-run.ts';
-import { readQueryOf, validateInputOf } from './input.ts';
+import { createInputStage, createQueryStage } from './input.ts';
 import { checkWritePreconditions } from './preconditions.ts';
 import { runHandler, send, serialize } from './respond.ts';
 
@@ -54,31 +54,31 @@ export function listStages(route: Route, parts: EndpointParts, checks: EndpointC
   const { host, records } = parts;
   const idempotency = createIdempotency(route, parts);
   const body = readBody(route, host);
-  const access = neededStages(
+  const access = omitMissingStages(
     signInCaller(parts),
     checkCredentialScope(route, parts),
     ...authorize(route, parts, idempotency?.wasSentBefore),
     requireRecentSignIn(route, host),
   );
   // Under a key, all of these run once: a repeated request gets its stored response, even if its body does not fit a schema that has changed.
-  const handling = neededStages(
+  const handling = omitMissingStages(
     checkWritePreconditions(route, records),
-    validateInputOf(route, host.settings.http.bodyKeys),
+    createInputStage(route, host.settings.http.bodyKeys),
     runHandler(route, host),
     serialize(route, records),
   );
-  const afterBody = neededStages(
+  const afterBody = omitMissingStages(
     body && authorizeAgain(access),
     countWeight(route, checks.countWeight),
     checkPerformedScopes(route, parts),
     announceDeprecatedFields(route, parts.deprecations),
     ...(idempotency === undefined ? handling : [idempotency.runOnce(handling)]),
   );
-  return neededStages(
+  return omitMissingStages(
     checkLimits(checks.checkLimits),
     ...access,
     idempotency?.readKey,
-    readQueryOf(route),
+    createQueryStage(route),
     body,
     ...discardUnusedForm(route, afterBody),
     closeIfUnread(route),

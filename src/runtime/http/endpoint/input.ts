@@ -61,7 +61,7 @@ async function validateQuery(schema: StandardSchema, query: unknown): Promise<un
  * Creates the stage that reads the query, and checks it against the schema of the route if it has one. A malformed query string is refused
  * here, and not earlier: a caller without access learns nothing about it.
  */
-export function readQueryOf({ query: schema }: Route): Stage {
+export function createQueryStage({ query: schema }: Route): Stage {
   if (schema === undefined) {
     return {
       name: 'read the query',
@@ -79,7 +79,7 @@ export function readQueryOf({ query: schema }: Route): Stage {
 }
 
 /** Creates the stage that checks the body against the schema of the route; undefined if it has none. */
-export function validateInputOf({ input: schema }: Route, maxKeys: number): Stage | undefined {
+export function createInputStage({ input: schema }: Route, maxKeys: number): Stage | undefined {
   if (schema === undefined) return undefined;
   return {
     name: 'validate the input',

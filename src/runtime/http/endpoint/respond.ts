@@ -3,8 +3,8 @@ import type { Route, RouteContext } from '../../../declare/route.ts';
 import { setResponseBytes } from '../../../platform/http/pending-responses.ts';
 import { createSuccessResponse, mapResponseData, sendSuccess, withVersion } from '../../../platform/http/response.ts';
 import type { Records } from '../../../records/index.ts';
-import { serializeResponse, storedRecordOf } from '../../../records/serialize/serialize.ts';
-import { versionOf } from '../../../records/store/versions.ts';
+import { findStoredRecord, serializeResponse } from '../../../records/serialize/serialize.ts';
+import { findVersion } from '../../../records/store/versions.ts';
 import { endRequestSpan } from '../tracing.ts';
 import type { Exchange, Stage } from './exchange.ts';
 import { hasEntityTag, statusOf } from './route-traits.ts';
@@ -55,7 +55,7 @@ export function serialize(route: Route, { context, entities }: Records): Stage {
     });
     exchange.response = createSuccessResponse(
       status,
-      withVersion(serialized, versionOf(entities, storedRecordOf(value))),
+      withVersion(serialized, findVersion(entities, findStoredRecord(value))),
     );
   }
   return {

@@ -30,7 +30,7 @@ interface BodyBounds {
 }
 
 /** The declared body of a route whose body is streamed; undefined for other routes. */
-export function streamedBodyOf({ body }: Route): BinaryBody | MultipartBody | undefined {
+export function getStreamedBody({ body }: Route): BinaryBody | MultipartBody | undefined {
   return typeof body === 'object' ? body : undefined;
 }
 
@@ -55,12 +55,12 @@ function createFormLimits({ files, maxFiles }: MultipartBody, { bodyLimit, bodyK
     maxFields: bodyKeys,
     maxFiles: count,
     maxFieldBytes: bodyLimit,
-    maxFileBytes: (field) => rulesOf(files, field).maxBytes,
+    maxFileBytes: (field) => toFileRules(files, field).maxBytes,
     maxBytes: bodyLimit + count * largest + (bodyKeys + count) * PART_OVERHEAD_BYTES,
   };
 }
 
-function rulesOf(files: MultipartBody['files'], field: string): FormFileRules {
+function toFileRules(files: MultipartBody['files'], field: string): FormFileRules {
   const rules = Object.hasOwn(files, field) ? files[field] : undefined;
   if (rules === undefined) throw validationError({ [field]: 'Must not be a file' });
   return rules;
@@ -116,7 +116,7 @@ async function* readFiles(
       if (part.kind === 'field')
         throw new ApiError('BAD_REQUEST', `Send the field "${part.name}" before the files of the form`);
       const { field, name, type } = part;
-      const { types = ['*/*'] } = rulesOf(files, field);
+      const { types = ['*/*'] } = toFileRules(files, field);
       if (!matchesMediaType(type, types)) throw unsupportedTypeError(types, field);
       received.add(field);
       yield { field, name, type, stream: Readable.from(part.stream, { objectMode: false }) };

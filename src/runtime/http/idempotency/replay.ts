@@ -17,7 +17,7 @@ export function markReplayed(res: Response): void {
 }
 
 /** Refuses a user who has lost a right that may have determined the content of the stored response. */
-function assertHasRightsOf({ roles, verified }: StoredResponse, user: Viewer | undefined): void {
+function assertStillHasRights({ roles, verified }: StoredResponse, user: Viewer | undefined): void {
   const lostRole = roles.find((role) => user?.roles?.includes(role) !== true);
   if (lostRole !== undefined) {
     throw new ApiError('FORBIDDEN', `The stored response requires the role "${lostRole}", which you no longer have`);
@@ -41,7 +41,7 @@ export async function replayStoredResponse(
     throw new ApiError('CONFLICT', 'This request was already processed, but its response was too large to be stored');
   }
   const stored = decryptResponse(keyring, id, response);
-  assertHasRightsOf(stored, user);
+  assertStillHasRights(stored, user);
   const { outcome, records = [], headers } = stored;
   // The user may have left an organisation, or lost the right to read the record in another way. Then a read also responds with 404.
   if ('answer' in outcome && records.length > 0) {

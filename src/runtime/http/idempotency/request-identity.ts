@@ -7,7 +7,7 @@ import { ApiError } from '../../../platform/helpers/errors.ts';
 import { toCanonicalJson } from '../../../platform/helpers/json/canonical-json.ts';
 import { addressOf, clientKeyOf } from '../../../platform/http/client-address.ts';
 import { hasBody } from '../../../platform/http/json-body.ts';
-import { identityOf } from '../../../platform/http/request-context.ts';
+import { getIdentity } from '../../../platform/http/request-context.ts';
 
 const PLAIN_KEY = /^[\x21\x23-\x7e][\x21-\x7e]*$/;
 // A string in the sense of RFC 9651 §3.3.3, as the draft requires.
@@ -46,7 +46,7 @@ export function computeKeyId(
   const choice = user?.[ORGANISATION_CHOICE];
   if (choice !== undefined) parts.push(choice.bound ?? null, choice.current ?? null);
   // An API key must not replay a response with related records that it may not read.
-  if (user?.[READ_LIMIT] !== undefined) parts.push(`credential ${identityOf(req)?.id}`);
+  if (user?.[READ_LIMIT] !== undefined) parts.push(`credential ${getIdentity(req)?.id}`);
   return hash('sha256', JSON.stringify(parts));
 }
 

@@ -2,7 +2,7 @@ import type { FieldSpec } from '../../../declare/field.ts';
 import { type ColumnType, getArrayColumnType } from '../../../records/fields/column-type.ts';
 import { columnTypeBySqlName } from '../../../records/fields/f.ts';
 import { columnTypeOf, fieldTypeOf } from '../../../records/fields/field-type.ts';
-import { kindOf } from './members.ts';
+import { describeKind } from './members.ts';
 
 /** The conversion of a column to another type: an expression that loses nothing, or the reason why there is none. */
 export type Conversion =
@@ -145,7 +145,7 @@ export function findConversion(column: string, from: string, to: string, spec: F
   const textual = to === 'text' || to === 'text[]';
   if (textual && to !== `${from}[]` && !acceptsAnyText(spec)) {
     return {
-      loss: `a value that is not a valid ${kindOf(spec!)} would stay unchanged`,
+      loss: `a value that is not a valid ${describeKind(spec!)} would stay unchanged`,
       example: conversionSql(column, from, target),
     };
   }

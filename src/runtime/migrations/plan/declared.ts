@@ -2,14 +2,14 @@ import type { PgTable } from 'drizzle-orm/pg-core';
 import type { FieldSpec } from '../../../declare/field.ts';
 import { normalizeResourceName, pluralName, snakeCase } from '../../../declare/naming.ts';
 import { formerNames } from '../../../declare/resource.ts';
-import { partitionColumnOf } from '../../../platform/data/postgres/drizzle.ts';
+import { findPartitionColumn } from '../../../platform/data/postgres/drizzle.ts';
 import { quoteLiteral } from '../../../platform/data/postgres/values.ts';
 import { fieldTypeOf } from '../../../records/fields/field-type.ts';
 import { createDefaultValue } from '../../../records/fields/missing-values.ts';
 import type { CompiledField, CompiledResource } from '../../../records/schema/compiled.ts';
 import type { CompiledConstraint } from '../../../records/schema/constraints.ts';
 import { archiveTable } from '../../../records/schema/table-names.ts';
-import { describeMembers, enumValuesOf, kindOf, type StoredMembers } from './members.ts';
+import { describeKind, describeMembers, findEnumValues, type StoredMembers } from './members.ts';
 
 /** Facts about a column beyond its SQL. */
 export interface DeclaredColumn {
@@ -102,8 +102,8 @@ export function collectDeclaredFacts(
       {
         field: `${resource.name}.${field.name}`,
         spec: field.spec,
-        kind: kindOf(field.spec),
-        values: enumValuesOf(field.spec),
+        kind: describeKind(field.spec),
+        values: findEnumValues(field.spec),
         members: describeMembers(field.spec),
         ...textSizeLimitsOf(field),
         bound: field.spec.encrypted ? `${resource.name}/${field.name}` : undefined,
@@ -120,7 +120,7 @@ export function collectDeclaredFacts(
     return [resource.table, { resource: resource.name, earlier: tables.filter((name) => name !== resource.table) }];
   });
   const partitioned = Object.entries(otherTables).flatMap(([name, table]): [string, string][] => {
-    const column = partitionColumnOf(table);
+    const column = findPartitionColumn(table);
     return column === undefined ? [] : [[name, column]];
   });
   const constraints = resources

@@ -15,19 +15,19 @@ export interface StoredMember {
 export type StoredMembers = Readonly<Record<string, StoredMember>>;
 
 /** Returns the kind of a field, as in the declarations: `string`, `array of string`. */
-export function kindOf(spec: FieldSpec): string {
-  return spec.inner === undefined ? spec.type.kind : `array of ${kindOf(spec.inner.spec)}`;
+export function describeKind(spec: FieldSpec): string {
+  return spec.inner === undefined ? spec.type.kind : `array of ${describeKind(spec.inner.spec)}`;
 }
 
 /** Returns the values of an enum, or of an array of enums; undefined for any other field. */
-export function enumValuesOf(spec: FieldSpec): readonly string[] | undefined {
-  return spec.inner === undefined ? spec.values : enumValuesOf(spec.inner.spec);
+export function findEnumValues(spec: FieldSpec): readonly string[] | undefined {
+  return spec.inner === undefined ? spec.values : findEnumValues(spec.inner.spec);
 }
 
 function describeMember({ spec }: AnyField): StoredMember {
-  const [values, members] = [enumValuesOf(spec), describeMembers(spec)];
+  const [values, members] = [findEnumValues(spec), describeMembers(spec)];
   return {
-    kind: kindOf(spec),
+    kind: describeKind(spec),
     ...(spec.required && !('default' in spec) && { required: true }),
     ...(values && { values }),
     ...(members && { members }),

@@ -4,7 +4,7 @@ import type { DeclaredColumn } from './declared.ts';
 import type { StoredMember, StoredMembers } from './members.ts';
 import type { StoredColumn } from './snapshot.ts';
 
-const itemKindOf = (kind: string) => (kind.startsWith('array of ') ? kind.slice('array of '.length) : undefined);
+const parseItemKind = (kind: string) => (kind.startsWith('array of ') ? kind.slice('array of '.length) : undefined);
 
 /** Finds the field type of a kind such as `string`; undefined if the kind is unknown. */
 type TypeOf = (kind: string) => FieldType | undefined;
@@ -12,7 +12,7 @@ type TypeOf = (kind: string) => FieldType | undefined;
 /** Whether every value of a kind has the JSON form of another kind: both are texts, numbers, or lists of one form. */
 function hasSameForm(from: string, to: string, typeOf: TypeOf): boolean {
   if (from === to || typeOf(to)?.jsonType === 'any') return true;
-  const [items, wanted] = [itemKindOf(from), itemKindOf(to)];
+  const [items, wanted] = [parseItemKind(from), parseItemKind(to)];
   if (items !== undefined && wanted !== undefined) return hasSameForm(items, wanted, typeOf);
   const [source, target] = [typeOf(from), typeOf(to)];
   if (source === undefined || target === undefined || source.jsonType !== target.jsonType) return false;
@@ -21,7 +21,7 @@ function hasSameForm(from: string, to: string, typeOf: TypeOf): boolean {
 
 /** Whether a kind accepts every value of its JSON form, as `string` accepts every text. */
 function acceptsEveryValue(kind: string, typeOf: TypeOf): boolean {
-  const item = itemKindOf(kind);
+  const item = parseItemKind(kind);
   return item === undefined ? typeOf(kind)?.takesAll === true : acceptsEveryValue(item, typeOf);
 }
 

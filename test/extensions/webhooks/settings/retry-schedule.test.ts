@@ -31,7 +31,7 @@ describe('parseSchedule', () => {
     's',
     '5',
     '-5s',
-    
+
     '5S',
     '1e3s',
     '5s5m',

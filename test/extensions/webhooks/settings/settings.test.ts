@@ -4,7 +4,7 @@ import { webhooks } from '../../../../src/extensions/webhooks/index.ts';
 import {
   computeDefaultConcurrency,
   fillProductionDefaults,
-  globalRolesOf,
+  listGlobalRoles,
   type WebhookOptions,
   webhookSettings,
 } from '../../../../src/extensions/webhooks/settings/settings.ts';
@@ -103,5 +103,5 @@ test.each<[WebhookOptions['globalPolicy'], readonly string[] | null]>([
   [['admin', () => true], null],
 ])('the globalPolicy %s limits global endpoints to the roles %j', (globalPolicy, roles) => {
   const options = globalPolicy === undefined ? {} : { globalPolicy };
-  expect(globalRolesOf(fillProductionDefaults(webhookSettings.parse(options), true))).toEqual(roles);
+  expect(listGlobalRoles(fillProductionDefaults(webhookSettings.parse(options), true))).toEqual(roles);
 });

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { availabilityOf } from '../../../../src/platform/data/postgres/availability.ts';
+import { getOrCreateAvailability } from '../../../../src/platform/data/postgres/availability.ts';
 import { CLOSED } from '../../../../src/platform/data/postgres/errors.ts';
 import { retryConflicts, retryWhileUnavailable } from '../../../../src/platform/data/postgres/retry.ts';
 
@@ -107,7 +107,7 @@ test('a closed database is not waited for, and its statements fail', async () =>
   const { state, database } = fakeDatabase();
   state.isDown = true;
   const result = retryWhileUnavailable(database, () => database.write());
-  const waited = availabilityOf(database).waitUntilAvailable();
+  const waited = getOrCreateAvailability(database).waitUntilAvailable();
   const rejection = expect(result).rejects.toThrow(CLOSED);
   await vi.advanceTimersByTimeAsync(MINUTE_MS);
   state.isClosed = true;
@@ -122,7 +122,7 @@ test('a stopping process ends all waits, and their statements fail', async () =>
   const result = retryWhileUnavailable(database, () => database.write());
   const rejection = expect(result).rejects.toThrow('ECONNREFUSED');
   await vi.advanceTimersByTimeAsync(MINUTE_MS);
-  availabilityOf(database).giveUp();
+  getOrCreateAvailability(database).giveUp();
   await vi.advanceTimersByTimeAsync(0);
   await rejection;
   await expectNoMoreProbes(state);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { createApp, defineResource, defineUser, disk, f } from '../../../../src/index.ts';
-import { assemblyOf } from '../../../../src/runtime/create-app.ts';
+import { findAssembly } from '../../../../src/runtime/create-app.ts';
 import { createDeprecations } from '../../../../src/runtime/http/deprecation/index.ts';
 import type { Stage } from '../../../../src/runtime/http/endpoint/exchange.ts';
 import { listStages } from '../../../../src/runtime/http/endpoint/index.ts';
@@ -24,7 +24,7 @@ const app = createApp(
   { resources: [defineUser(), post, ticket], settings: { files: { storage: disk({ directory: '/nowhere' }) } } },
   { NODE_ENV: 'test', DATABASE_URL: 'postgres://localhost/none', REDIS_URL: 'redis://localhost' },
 );
-const { host, records, platform } = assemblyOf(app)!;
+const { host, records, platform } = findAssembly(app)!;
 const { routes } = records;
 const deprecations = createDeprecations({ routes, pages: [], records, metrics: platform.metrics });
 
@@ -32,7 +32,7 @@ const deprecations = createDeprecations({ routes, pages: [], records, metrics: p
 function stagesOf(method: string, path: string): string[] {
   const route = routes.find((each) => each.method === method && each.path === path)!;
   const noCheck = async () => undefined;
-  const parts = { host, records, authenticators: [], readLimitOf: () => undefined, deprecations };
+  const parts = { host, records, authenticators: [], findReadLimit: () => undefined, deprecations };
   const countWeight = route.weight && noCheck;
   const namesOf = (stages: readonly Stage[]): string[] =>
     stages.flatMap(({ name, stages: inner = [] }) => [name, ...namesOf(inner).map((each) => `  ${each}`)]);

@@ -50,7 +50,7 @@ export interface Target {
 }
 
 /** What `createAttemptTarget` needs. */
-interface TargetParts {
+interface TargetDependencies {
   keys: SigningKeyLookup;
   log: Logger;
   settings: { allowPrivate: boolean; requireHttps: boolean };
@@ -64,7 +64,10 @@ interface TargetEndpoint {
 }
 
 /** Returns the URL and the signing keys for attempts at an endpoint, or the error with which every attempt at the endpoint ends. */
-export function createAttemptTarget({ keys, log, settings }: TargetParts, endpoint: TargetEndpoint): Target | Error {
+export function createAttemptTarget(
+  { keys, log, settings }: TargetDependencies,
+  endpoint: TargetEndpoint,
+): Target | Error {
   const checked = checkUrl(endpoint.url, settings);
   if (!checked.ok) return new AddressRefusedError(checked.reason);
   try {
@@ -111,11 +114,11 @@ export interface Outcome {
 }
 
 /** What `makeAttempt` needs. */
-export interface Sender extends TargetParts {
+export interface Sender extends TargetDependencies {
   agent: Dispatcher;
   /** Opens a new connection for each request. */
   freshAgent: Dispatcher;
-  settings: TargetParts['settings'] & { timeoutMs: number };
+  settings: TargetDependencies['settings'] & { timeoutMs: number };
 }
 
 /** Whether a reused connection ended before the first byte of this response: the receiver closed it as idle. */

@@ -18,7 +18,7 @@ const MAX_FRESH_MS = 100;
 const MAX_PER_CHECK = 50;
 
 /** What a worker needs to check deliveries and to make attempts. */
-export interface AttemptParts {
+export interface AttemptDependencies {
   check: CheckReadability;
   keyring: Keyring;
   sender: Sender;
@@ -58,7 +58,7 @@ type OpenedDelivery =
 
 /** Creates the functions that make attempts at one endpoint. Deliveries are checked in groups to save queries. */
 export function createCheckedAttempts(
-  { check, keyring, sender, log, tracing }: AttemptParts,
+  { check, keyring, sender, log, tracing }: AttemptDependencies,
   audience: Audience & { id: string },
 ): CheckedAttempts {
   let { readOwner } = audience;

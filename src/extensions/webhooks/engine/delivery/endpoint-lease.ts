@@ -13,7 +13,7 @@ import { createHeldBodies, createLeaseRate, createLeaseRenewal } from './lease-s
 import { CREATE_LEASE_ROW, LEASE_MS, type LeaseToRelease, type LeaseToRenew } from './lease-store.ts';
 
 /** What a worker needs to hold leases of endpoints. */
-export interface LeaseParts {
+export interface LeaseDependencies {
   host: Pick<Host, 'database'>;
   /** Maximum number of deliveries per claim, by lane. */
   chunk: Record<Lane, number>;
@@ -88,7 +88,7 @@ interface ClaimedSoFar {
 }
 
 async function runClaimStatement(
-  parts: LeaseParts,
+  parts: LeaseDependencies,
   soFar: ClaimedSoFar,
   name: string,
   text: string,
@@ -116,7 +116,7 @@ async function runClaimStatement(
 }
 
 /** Creates a lease of an endpoint. The first claim that returns a delivery acquires the lease. */
-export function createEndpointLease(parts: LeaseParts, endpointId: string): EndpointLease {
+export function createEndpointLease(parts: LeaseDependencies, endpointId: string): EndpointLease {
   const holder = newId();
   /** By delivery id: the number of attempts before the claim. Contains the claimed deliveries whose results are not written yet. */
   const claimed = new Map<string, number>();

@@ -4,7 +4,7 @@ import { plainArrayLiteral, textArrayLiteral } from '../../../../platform/data/p
 import { type AddToBatch, createMicroBatch } from '../../../../platform/helpers/concurrency/micro-batch.ts';
 import { createLeaseRenewals, type LeaseRenewals } from '../../../../platform/work/leased-work/lease.ts';
 import { mayReceiveSql, RATE_RULE, type UsersSql, usersSql } from '../../endpoints/endpoints-sql.ts';
-import { globalRolesOf, type WebhookSettings } from '../../settings/settings.ts';
+import { listGlobalRoles, type WebhookSettings } from '../../settings/settings.ts';
 import { dueFromSql, nextDueFromSql } from './due-sql.ts';
 import type { RateRule, RateState } from './rate-limit.ts';
 
@@ -103,7 +103,7 @@ export function createEndpointLeaseRenewals(
   settings: Pick<WebhookSettings, 'globalPolicy'>,
 ): LeaseRenewals<LeaseToRenew> {
   const text = renewLeasesSql(usersSql(users));
-  const roles = globalRolesOf(settings);
+  const roles = listGlobalRoles(settings);
 
   async function renewDueLeases(leases: readonly LeaseToRenew[]): Promise<readonly LeaseToRenew[]> {
     const due = leases.filter(({ claimedAt }) => performance.now() - claimedAt >= RENEW_EVERY_MS);

@@ -1,9 +1,9 @@
 import type { Host } from '../../../../declare/host.ts';
 import {
+  chooseLane,
   type EndpointOfOwner,
   enqueueEndpointJobs,
   enqueueNextJob,
-  fastOrSlowLaneFor,
   type Lane,
   scheduleEndpointJob,
 } from '../../endpoints/endpoint-jobs.ts';
@@ -11,11 +11,11 @@ import type { Claim } from './claim.ts';
 import { EARLIEST_DUE_MS, NEXT_DUE_MS } from './due-sql.ts';
 import { createEndpointLease, type EndpointLease, type LaneClaim } from './endpoint-lease.ts';
 import type { ReleaseSlot, SlotKind } from './request-slots.ts';
-import type { LeaseSummary, SendParts, SendStart } from './send-parts.ts';
+import type { LeaseSummary, SendDependencies, SendStart } from './send-parts.ts';
 import { sendUnderLease } from './send-under-lease.ts';
 
 /** What a worker needs to process endpoints. */
-export interface WorkerParts extends SendParts {
+export interface WebhookWorkerDependencies extends SendDependencies {
   host: Pick<Host, 'database' | 'queues' | 'log' | 'keyring' | 'tracing'>;
   /** The endpoints that wait for a slot after their job has ended, as texts `<kind of slot> <endpoint id>`. */
   waitingEndpoints: Set<string>;
@@ -31,7 +31,7 @@ const HELD_UP_RETRY_MS = 50;
  * endpoint's earliest retry.
  */
 async function sendAndReschedule(
-  parts: WorkerParts,
+  parts: WebhookWorkerDependencies,
   lease: EndpointLease,
   lane: Lane,
   first: Claim & Partial<LaneClaim>,
@@ -46,7 +46,7 @@ async function sendAndReschedule(
     await lease.release();
   }
   const { more, slow, waitMs } = summary;
-  const next = { id, owner, lane: fastOrSlowLaneFor(slow) };
+  const next = { id, owner, lane: chooseLane(slow) };
   if (waitMs > 0) return scheduleEndpointJob(queues, next, waitMs);
   if (more) return enqueueNextJob(queues, next);
   const statement = ordered
@@ -61,7 +61,12 @@ async function sendAndReschedule(
   else await scheduleEndpointJob(queues, next, delayMs);
 }
 
-async function claimAndSend(parts: WorkerParts, endpointId: string, lane: Lane, start: SendStart): Promise<void> {
+async function claimAndSend(
+  parts: WebhookWorkerDependencies,
+  endpointId: string,
+  lane: Lane,
+  start: SendStart,
+): Promise<void> {
   const lease = createEndpointLease(parts, endpointId);
   const { claimingEndpoints } = parts;
   const claiming = claimingEndpoints.get(endpointId) ?? { hasNew: false };
@@ -69,13 +74,16 @@ async function claimAndSend(parts: WorkerParts, endpointId: string, lane: Lane, 
   const claim = await lease.claim(lane).finally(() => claimingEndpoints.delete(endpointId));
   if (claim === undefined) return;
   const { id, owner, slow, lease: holder } = claim.endpoint;
-  if (fastOrSlowLaneFor(slow) !== lane)
-    return enqueueEndpointJobs(parts.host.queues, [{ id, owner, lane: fastOrSlowLaneFor(slow) }]);
+  if (chooseLane(slow) !== lane) return enqueueEndpointJobs(parts.host.queues, [{ id, owner, lane: chooseLane(slow) }]);
   if (holder === 'taken') return;
   await sendAndReschedule(parts, lease, lane, claim, { ...start, hasNew: claiming.hasNew });
 }
 
-async function claimRequestedAndSend(parts: WorkerParts, endpointId: string, release: ReleaseSlot): Promise<void> {
+async function claimRequestedAndSend(
+  parts: WebhookWorkerDependencies,
+  endpointId: string,
+  release: ReleaseSlot,
+): Promise<void> {
   const lease = createEndpointLease(parts, endpointId);
   const requested = await lease.claimRequestedDelivery();
   if (requested === undefined || requested.deliveries.length === 0) return;
@@ -83,7 +91,7 @@ async function claimRequestedAndSend(parts: WorkerParts, endpointId: string, rel
   await sendAndReschedule(
     parts,
     lease,
-    fastOrSlowLaneFor(endpoint.slow),
+    chooseLane(endpoint.slow),
     { endpoint, deliveries: [] },
     { slot: { release, requested } },
   );
@@ -97,7 +105,7 @@ async function claimRequestedAndSend(parts: WorkerParts, endpointId: string, rel
  * @param task gets the function that releases the slot, and may call it before it ends; and whether the job has ended
  */
 async function runWhenSlotIsFree(
-  parts: WorkerParts,
+  parts: WebhookWorkerDependencies,
   kind: SlotKind,
   { id, owner }: EndpointOfOwner,
   task: (release: ReleaseSlot, isDetached: boolean) => Promise<void>,
@@ -138,13 +146,17 @@ async function runWhenSlotIsFree(
  *
  * An endpoint of the slow lane, or one that has not yet responded to this worker, first gets one of the few slots for such endpoints.
  */
-export async function processEndpoint(parts: WorkerParts, endpoint: EndpointOfOwner, lane: Lane): Promise<void> {
+export async function processEndpoint(
+  parts: WebhookWorkerDependencies,
+  endpoint: EndpointOfOwner,
+  lane: Lane,
+): Promise<void> {
   if (parts.activeLeases.get(endpoint.id)?.onNewDeliveries()) return;
   if (lane === 'fast' && parts.pacesOfGoodEndpoints.has(endpoint.id))
-    return claimAndSend(parts, endpoint.id, lane, { mayLinger: true });
+    return claimAndSend(parts, endpoint.id, lane, { allowLinger: true });
   const kind = lane === 'slow' ? 'slow' : 'untried';
   await runWhenSlotIsFree(parts, kind, endpoint, (release, isDetached) =>
-    claimAndSend(parts, endpoint.id, lane, { slot: { release }, mayLinger: !isDetached }),
+    claimAndSend(parts, endpoint.id, lane, { slot: { release }, allowLinger: !isDetached }),
   );
 }
 
@@ -152,7 +164,10 @@ export async function processEndpoint(parts: WorkerParts, endpoint: EndpointOfOw
  * Sends the requested deliveries of an endpoint, regardless of its other deliveries. If this worker holds the endpoint's lease, it sends
  * them under that lease at once. If another process holds the lease, that process finds them when it renews the lease.
  */
-export async function sendRequestedDeliveries(parts: WorkerParts, endpoint: EndpointOfOwner): Promise<void> {
+export async function sendRequestedDeliveries(
+  parts: WebhookWorkerDependencies,
+  endpoint: EndpointOfOwner,
+): Promise<void> {
   const active = parts.activeLeases.get(endpoint.id);
   if (active !== undefined) return active.sendRequested();
   await runWhenSlotIsFree(parts, 'requested', endpoint, (release) =>

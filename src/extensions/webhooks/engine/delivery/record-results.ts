@@ -145,7 +145,7 @@ function createResultParameters(
   const plainColumn = (value: (result: RecordableAttempt) => string | number | boolean | null) =>
     plainArrayLiteral(results.map(value));
   const textColumn = (value: (result: RecordableAttempt) => string | null) => textArrayLiteral(results.map(value));
-  const encryptedResponseOf = ({ id, isEncrypted, outcome: { response } }: RecordableAttempt) =>
+  const encryptResponseBody = ({ id, isEncrypted, outcome: { response } }: RecordableAttempt) =>
     isEncrypted && response ? encryptResponse(keyring, id, response) : null;
   return [
     plainColumn(({ id }) => id),
@@ -161,7 +161,7 @@ function createResultParameters(
     plainColumn(({ outcome }) => outcome.gone),
     plainColumn(({ outcome }) => outcome.refused === true),
     disableAfter,
-    textColumn(encryptedResponseOf),
+    textColumn(encryptResponseBody),
   ];
 }
 

@@ -3,14 +3,14 @@ import { createAttemptTarget, createNotReadableOutcome, type Outcome } from './a
 import { createCheckedAttempts } from './checked-attempts.ts';
 import type { Claim, ClaimedDelivery } from './claim.ts';
 import type { EndpointLease } from './endpoint-lease.ts';
-import type { SendParts } from './send-parts.ts';
+import type { SendDependencies } from './send-parts.ts';
 
 /**
  * Claims the requested delivery (a test, or a retry that a client asked for) that has waited longest. Returns undefined if the endpoint must
  * not be sent to or the claim failed, and a claim without delivery if nothing was requested.
  */
 export async function claimRequestedDelivery(
-  { host }: Pick<SendParts, 'host'>,
+  { host }: Pick<SendDependencies, 'host'>,
   lease: EndpointLease,
   endpointId: string,
 ): Promise<Claim | undefined> {
@@ -30,7 +30,7 @@ export async function claimRequestedDelivery(
  * read could not be checked.
  */
 export async function attemptRequestedDelivery(
-  { check, sender, host }: Pick<SendParts, 'check' | 'sender' | 'host'>,
+  { check, sender, host }: Pick<SendDependencies, 'check' | 'sender' | 'host'>,
   { endpoint }: Claim,
   delivery: ClaimedDelivery,
 ): Promise<Outcome> {

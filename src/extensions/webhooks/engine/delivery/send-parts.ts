@@ -4,14 +4,14 @@ import type { Lane } from '../../endpoints/endpoint-jobs.ts';
 import type { CheckReadability } from '../readability/readability.ts';
 import type { Sender } from './attempt.ts';
 import type { Claim } from './claim.ts';
-import type { LeaseParts } from './endpoint-lease.ts';
+import type { LeaseDependencies } from './endpoint-lease.ts';
 import type { EndpointPace } from './endpoint-pace.ts';
 import type { JobCapacity } from './linger.ts';
 import type { CompletedAttempt } from './record-results.ts';
 import type { ReleaseSlot, RequestSlots } from './request-slots.ts';
 
 /** What a worker needs to send deliveries under a lease. */
-export interface SendParts extends LeaseParts {
+export interface SendDependencies extends LeaseDependencies {
   host: Pick<Host, 'database' | 'log' | 'keyring' | 'tracing'>;
   sender: Sender;
   check: CheckReadability;
@@ -51,7 +51,7 @@ export interface FirstSlot {
 export interface SendStart {
   slot?: FirstSlot | undefined;
   /** Whether the lease may wait for new deliveries. Only if a job of its lane runs meanwhile, which keeps others from being added. */
-  mayLinger?: boolean;
+  allowLinger?: boolean;
   /** Whether new deliveries were announced while the first claim was running. */
   hasNew?: boolean;
 }

@@ -4,7 +4,7 @@ import type { Claim } from './claim.ts';
 import type { EndpointLease, LaneClaim } from './endpoint-lease.ts';
 import type { EndpointPace } from './endpoint-pace.ts';
 import { createLinger } from './linger.ts';
-import type { ActiveLease, LeaseSummary, SendParts, SendStart } from './send-parts.ts';
+import type { ActiveLease, LeaseSummary, SendDependencies, SendStart } from './send-parts.ts';
 import { createAttempts, handle, type Sending } from './sending-actions.ts';
 import { createSendingState, type SendingState } from './sending-state.ts';
 
@@ -31,22 +31,22 @@ const MAX_PACES = 10_000;
  * `step` makes these decisions, and `handle` carries them out.
  */
 export async function sendUnderLease(
-  parts: SendParts,
+  parts: SendDependencies,
   lease: EndpointLease,
   lane: Lane,
   first: Claim & Partial<LaneClaim>,
-  { slot, mayLinger = false, hasNew = false }: SendStart = {},
+  { slot, allowLinger = false, hasNew = false }: SendStart = {},
 ): Promise<LeaseSummary> {
   const { pacesOfGoodEndpoints, claimingMs } = parts;
   const { endpoint } = first;
   const [maxInFlight, pace, now] = [parts.maxInFlight[lane], pacesOfGoodEndpoints.get(endpoint.id), performance.now()];
-  const state = createSendingState({ lane, maxInFlight, claimingMs, first, hasNew, mayLinger, pace, now });
+  const state = createSendingState({ lane, maxInFlight, claimingMs, first, hasNew, allowLinger, pace, now });
   const ended = Promise.withResolvers<void>();
   const sending: Sending = {
     parts,
     lease,
     state,
-    circumstances: { now, isOutdated: false, isStopping: false, mayLinger: false },
+    circumstances: { now, isOutdated: false, isStopping: false, canWorkerLinger: false },
     attempts: createAttempts(parts, endpoint),
     target: createAttemptTarget(parts.sender, endpoint),
     firstSlot: slot?.requested === undefined ? slot?.release : undefined,

@@ -6,14 +6,14 @@ import type { EndpointLease, LaneClaim } from './endpoint-lease.ts';
 import type { Linger } from './linger.ts';
 import type { ReleaseSlot } from './request-slots.ts';
 import { attemptRequestedDelivery, claimRequestedDelivery } from './requested-deliveries.ts';
-import type { SendParts } from './send-parts.ts';
+import type { SendDependencies } from './send-parts.ts';
 import { mayStillSend } from './sending-decisions.ts';
 import type { Circumstances, SendingAction, SendingEvent, SendingState } from './sending-state.ts';
 import { step } from './sending-step.ts';
 
 /** A lease under which deliveries are sent, with what the actions of `step` need. */
 export interface Sending {
-  readonly parts: SendParts;
+  readonly parts: SendDependencies;
   readonly lease: EndpointLease;
   readonly state: SendingState;
   /** Used again for each event. */
@@ -32,7 +32,7 @@ const PROCEEDED: SendingEvent = { type: 'proceeded' };
 type ActionOf<Type extends SendingAction['type']> = Extract<SendingAction, { type: Type }>;
 
 /** Creates what makes the attempts at an endpoint. */
-export function createAttempts({ check, sender, host }: SendParts, endpoint: ClaimedEndpoint): CheckedAttempts {
+export function createAttempts({ check, sender, host }: SendDependencies, endpoint: ClaimedEndpoint): CheckedAttempts {
   return createCheckedAttempts({ check, sender, ...host }, endpoint);
 }
 
@@ -40,7 +40,7 @@ function observe({ parts, lease, linger, circumstances }: Sending): Circumstance
   circumstances.now = performance.now();
   circumstances.isOutdated = lease.isOutdated();
   circumstances.isStopping = parts.isStopping();
-  circumstances.mayLinger = linger.isAllowed();
+  circumstances.canWorkerLinger = linger.isAllowed();
   return circumstances;
 }
 
@@ -52,12 +52,12 @@ export function handle(sending: Sending, event: SendingEvent): void {
     next = undefined;
     for (const action of actions) {
       if (action.type === 'proceed') next = PROCEEDED;
-      else carryOut(sending, action);
+      else performAction(sending, action);
     }
   }
 }
 
-function carryOut(sending: Sending, action: Exclude<SendingAction, { type: 'proceed' }>): void {
+function performAction(sending: Sending, action: Exclude<SendingAction, { type: 'proceed' }>): void {
   switch (action.type) {
     case 'acquireSlot':
       acquireSlot(sending);

@@ -76,9 +76,9 @@ function isIdle({ inFlight, unwritten, isClaiming, requested }: SendingState): b
 }
 
 /** Whether an idle lease may wait for new deliveries. */
-function mayLinger(state: SendingState, circumstances: Circumstances): boolean {
+function shouldLinger(state: SendingState, circumstances: Circumstances): boolean {
   return (
-    state.mayLinger &&
+    state.isLingerAllowed &&
     state.isAcquired &&
     state.hasRespondedWell &&
     !state.more &&
@@ -86,7 +86,7 @@ function mayLinger(state: SendingState, circumstances: Circumstances): boolean {
     mayContinue(state, circumstances) &&
     !state.hasFailedWrite &&
     circumstances.now - state.lastResultAt < LINGER_MS &&
-    (state.isLingering || circumstances.mayLinger)
+    (state.isLingering || circumstances.canWorkerLinger)
   );
 }
 
@@ -117,7 +117,7 @@ export function proceed(state: SendingState, circumstances: Circumstances): Acti
 export function lingerOrEnd(state: SendingState, circumstances: Circumstances): Actions {
   if (!isIdle(state) || state.hasEnded) return NOTHING;
   const actions: SendingAction[] = [];
-  if (!mayLinger(state, circumstances)) {
+  if (!shouldLinger(state, circumstances)) {
     endLinger(state, actions);
     state.hasEnded = true;
     actions.push({ type: 'end' });

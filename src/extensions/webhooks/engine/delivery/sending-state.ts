@@ -13,7 +13,7 @@ export interface Circumstances {
   isOutdated: boolean;
   isStopping: boolean;
   /** Whether this worker may have one more lease that waits for new deliveries. */
-  mayLinger: boolean;
+  canWorkerLinger: boolean;
 }
 
 /** What happened to a lease under which deliveries are sent. The slots are only passed on: they come back in an action. */
@@ -125,7 +125,7 @@ export interface SendingState {
   hasFailedWrite: boolean;
   hasEnded: boolean;
 
-  mayLinger: boolean;
+  isLingerAllowed: boolean;
   isLingering: boolean;
   /** Whether an ordered endpoint had no due delivery after its last claim. */
   isKnownDrained: boolean;
@@ -141,7 +141,7 @@ export interface SendingStart {
   first: Claim & Partial<LaneClaim>;
   /** Whether new deliveries were announced during the first claim. */
   hasNew: boolean;
-  mayLinger: boolean;
+  allowLinger: boolean;
   /** The endpoint's pace under the last lease, if its last response was good. */
   pace: EndpointPace | undefined;
   now: number;
@@ -160,6 +160,6 @@ export function createSendingState(start: SendingStart): SendingState {
     ...{ hasNew: false, isAcquired: first.deliveries.length > 0 },
     requested: { inFlight: 0, isAwaitingSlot: false, isClaiming: false },
     ...{ isHalted: false, isRateLimited: false, hasUnchecked: false, hasFailedWrite: false, hasEnded: false },
-    ...{ mayLinger: start.mayLinger && lane === 'fast', isLingering: false, isKnownDrained: false },
+    ...{ isLingerAllowed: start.allowLinger && lane === 'fast', isLingering: false, isKnownDrained: false },
   };
 }

@@ -1,4 +1,4 @@
-import { fastOrSlowLaneFor } from '../../endpoints/endpoint-jobs.ts';
+import { chooseLane } from '../../endpoints/endpoint-jobs.ts';
 import type { Outcome } from './attempt.ts';
 import type { LaneClaim } from './endpoint-lease.ts';
 import { createPaceKeeper } from './endpoint-pace.ts';
@@ -86,7 +86,7 @@ function endLingerIfDue(
   circumstances: Circumstances,
 ): Actions {
   if (dueInMs === undefined || dueInMs > LINGER_MS) return NOTHING;
-  state.mayLinger = false;
+  state.isLingerAllowed = false;
   return lingerOrEnd(state, circumstances);
 }
 
@@ -94,10 +94,10 @@ function useSlot(state: SendingState, slot: ReleaseSlot, circumstances: Circumst
   state.awaitingSlot -= 1;
   // The delivery may have waited for this slot, so check again whether its request may begin.
   const delivery = mayBeginRequest(state, circumstances) ? state.queue.shift() : undefined;
-  return delivery === undefined ? giveSlotBack(state, slot) : [{ type: 'send', delivery, slot }];
+  return delivery === undefined ? returnSlot(state, slot) : [{ type: 'send', delivery, slot }];
 }
 
-function giveSlotBack(state: SendingState, slot: ReleaseSlot): Actions {
+function returnSlot(state: SendingState, slot: ReleaseSlot): Actions {
   state.inFlight -= 1;
   return [{ type: 'releaseSlot', slot, isGood: undefined }, PROCEED];
 }
@@ -105,7 +105,7 @@ function giveSlotBack(state: SendingState, slot: ReleaseSlot): Actions {
 function haltAtRateLimit(state: SendingState, { delivery, slot }: EventOf<'rateLimited'>): Actions {
   state.isRateLimited = true;
   state.queue.unshift(delivery);
-  return giveSlotBack(state, slot);
+  return returnSlot(state, slot);
 }
 
 function endAttempt(state: SendingState, event: EventOf<'attempted'>, { now }: Circumstances): Actions {
@@ -191,7 +191,7 @@ function addClaimed(state: SendingState, { endpoint, deliveries }: LaneClaim, no
   // The lease had expired, because Postgres or this process was stuck.
   state.isHalted ||= endpoint.lease === 'taken';
   if (now - state.paceSince >= PACE_PERIOD_MS) measurePaceAnew(state, now);
-  if (fastOrSlowLaneFor(endpoint.slow) === state.lane) return;
+  if (chooseLane(endpoint.slow) === state.lane) return;
   // A requested delivery, or the worker that held the lease before, found the endpoint slow meanwhile.
   state.slow = endpoint.slow;
   state.isHalted = true;

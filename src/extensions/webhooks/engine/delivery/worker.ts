@@ -4,17 +4,17 @@ import type { AddToBatch } from '../../../../platform/helpers/concurrency/micro-
 import { createGuardedAgent } from '../../../../platform/http/address-guard/index.ts';
 import type { JobData, QueueWorker, RunningWorker } from '../../../../platform/work/queues/queues.ts';
 import {
-  endpointOf,
   enqueueEndpointJobs,
   enqueueEndpointsWithRequests,
   type JobName,
   LANE_QUEUES,
   type Lane,
   REQUESTED_QUEUE,
+  readJobEndpoint,
 } from '../../endpoints/endpoint-jobs.ts';
 import { usersSql } from '../../endpoints/endpoints-sql.ts';
 import { createSigningKeyCache } from '../../endpoints/signing.ts';
-import { globalRolesOf, type WebhookSettings } from '../../settings/settings.ts';
+import { listGlobalRoles, type WebhookSettings } from '../../settings/settings.ts';
 import type { CheckReadability } from '../readability/readability.ts';
 import { createGlobalAccessCheck } from '../readability/readability.ts';
 import type { Sender } from './attempt.ts';
@@ -22,7 +22,7 @@ import { computeBodyBytes, createBodyBudget } from './body-budget.ts';
 import { createClaimStatements } from './claim.ts';
 import { createEndpointLeaseRenewals, createLeaseReleaser } from './lease-store.ts';
 import type { JobCapacity } from './linger.ts';
-import { processEndpoint, sendRequestedDeliveries, type WorkerParts } from './process-endpoint.ts';
+import { processEndpoint, sendRequestedDeliveries, type WebhookWorkerDependencies } from './process-endpoint.ts';
 import { createLoadCheck } from './process-load.ts';
 import { type CompletedAttempt, createBatchedResultWriter } from './record-results.ts';
 import { computeSlotLimits, createRequestSlots, type RequestSlots } from './request-slots.ts';
@@ -87,7 +87,7 @@ function createWorkerSlots(concurrency: number): RequestSlots {
 }
 
 /** What a worker creates before its parts. */
-interface WorkerBasis extends Pick<WorkerParts, 'check' | 'slots' | 'jobs' | 'isStopping'> {
+interface WorkerBasis extends Pick<WebhookWorkerDependencies, 'check' | 'slots' | 'jobs' | 'isStopping'> {
   metrics: WebhookMetrics;
   /** The second one opens a new connection for each request. */
   agents: readonly [agent: Sender['agent'], freshAgent: Sender['freshAgent']];
@@ -98,7 +98,7 @@ function createWorkerParts(
   users: ResourceGateway,
   settings: WebhookSettings,
   { metrics, check, agents, slots, jobs, isStopping }: WorkerBasis,
-): WorkerParts {
+): WebhookWorkerDependencies {
   const { concurrency } = settings;
   const halve = (count: number) => Math.max(1, Math.ceil(count / 2));
   return {
@@ -123,7 +123,7 @@ function createWorkerParts(
     claimingMs: CLAIMING_MS,
     renewals: createEndpointLeaseRenewals(host, users, settings),
     claimTexts: createClaimStatements(usersSql(users)),
-    globalRoles: globalRolesOf(settings),
+    globalRoles: listGlobalRoles(settings),
     checkGlobalAccess: createGlobalAccessCheck(host, users, settings),
     pacesOfGoodEndpoints: new Map(),
     activeLeases: new Map(),
@@ -136,7 +136,13 @@ function createWorkerParts(
 }
 
 /** @param adapt called before each job, so that the numbers of concurrent jobs follow the slots */
-function startQueueWorkers(host: Host, parts: WorkerParts, slots: RequestSlots, jobs: FastJobs, adapt: () => void) {
+function startQueueWorkers(
+  host: Host,
+  parts: WebhookWorkerDependencies,
+  slots: RequestSlots,
+  jobs: FastJobs,
+  adapt: () => void,
+) {
   const startWorker = (
     queue: string,
     process: (name: JobName, data: JobData) => Promise<void>,
@@ -158,8 +164,8 @@ function startQueueWorkers(host: Host, parts: WorkerParts, slots: RequestSlots, 
       LANE_QUEUES[lane],
       (name, data) =>
         name === 'retry'
-          ? enqueueEndpointJobs(host.queues, [{ ...endpointOf(data), lane }])
-          : run(() => processEndpoint(parts, endpointOf(data), lane)),
+          ? enqueueEndpointJobs(host.queues, [{ ...readJobEndpoint(data), lane }])
+          : run(() => processEndpoint(parts, readJobEndpoint(data), lane)),
       countJobs,
     );
   // Twice as many jobs as slots, too: the slots grow only while calls wait for them.
@@ -172,14 +178,14 @@ function startQueueWorkers(host: Host, parts: WorkerParts, slots: RequestSlots, 
     ),
     startWorker(
       REQUESTED_QUEUE,
-      (_, data) => sendRequestedDeliveries(parts, endpointOf(data)),
+      (_, data) => sendRequestedDeliveries(parts, readJobEndpoint(data)),
       () => 2 * slots.countSlots('requested'),
     ),
   ];
 }
 
 /** Passes announcements of new and of requested deliveries on to the leases of their endpoints. */
-function listenForDeliveries({ queues }: Host, parts: WorkerParts) {
+function listenForDeliveries({ queues }: Host, parts: WebhookWorkerDependencies) {
   return [
     queues.listen(LANE_QUEUES.fast, (id) => {
       const claiming = parts.claimingEndpoints.get(id);

@@ -1,7 +1,7 @@
 import { isAccountActive } from '../../../../declare/actor.ts';
 import type { StoredRecord } from '../../../../declare/host.ts';
 import { plainArrayLiteral } from '../../../../platform/data/postgres/values.ts';
-import { earliestFinishOf } from '../../deliveries/deliveries-sql.ts';
+import { earliestFinishSql } from '../../deliveries/deliveries-sql.ts';
 import type { Candidate, CandidatePage, CandidatesByEvent } from './candidates.ts';
 import type { OutgoingEvent } from './outgoing-event.ts';
 import type { NewDelivery, OwnerDeliveries } from './owner-deliveries.ts';
@@ -64,7 +64,7 @@ export function createInsertParameters(rows: readonly NewDelivery[]): unknown[] 
     rows.map(({ trace }) => trace),
     // Each as the text of an array, because `unnest` would flatten an array of arrays.
     rows.map(({ mentions }) => plainArrayLiteral(mentions)),
-    earliestFinishOf(rows.map(({ eventId }) => eventId)),
+    earliestFinishSql(rows.map(({ eventId }) => eventId)),
   ];
 }
 

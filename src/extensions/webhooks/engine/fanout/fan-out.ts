@@ -5,7 +5,7 @@ import type { Executor } from '../../../../platform/data/postgres/database.ts';
 import { createWorkLogger, startTimer } from '../../../../platform/observability/log-work.ts';
 import type { OutboxConsumer } from '../../../../platform/work/outbox/consumer.ts';
 import type { OutboxRow } from '../../../../platform/work/outbox/table.ts';
-import { enqueueEndpointJobs, fastOrSlowLaneFor } from '../../endpoints/endpoint-jobs.ts';
+import { chooseLane, enqueueEndpointJobs } from '../../endpoints/endpoint-jobs.ts';
 import { MAX_DELIVERIES_REMOVED, REMOVE_BY_OWNERS } from '../../endpoints/endpoints-sql.ts';
 import type { KeyLimits } from '../../endpoints/key-limits.ts';
 import type { WebhookSettings } from '../../settings/settings.ts';
@@ -74,7 +74,7 @@ function announceDeliveries(
   const lanes = Array.from(endpoints.values(), ({ id, ownerId, slow }) => ({
     id,
     owner: ownerId,
-    lane: fastOrSlowLaneFor(slow),
+    lane: chooseLane(slow),
   }));
   return enqueueEndpointJobs(queues, lanes);
 }
@@ -85,7 +85,7 @@ export function createFanOut(
   users: ResourceGateway,
   settings: WebhookSettings,
   deleted: Pick<DeletedRecords, 'keep'>,
-  limits: Pick<KeyLimits, 'readLimitOf'>,
+  limits: Pick<KeyLimits, 'findReadLimit'>,
 ): OutboxConsumer {
   const gateways = gatewaysByName(host.resources);
   const readCandidates = createCandidateReader(users);

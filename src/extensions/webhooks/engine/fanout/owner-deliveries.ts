@@ -39,7 +39,7 @@ export interface OwnerDeliveries {
 export function createOwnerDeliveries(
   host: Pick<Host, 'service' | 'log' | 'keyring' | 'resources'>,
   settings: Pick<WebhookSettings, 'globalPolicy'>,
-  limits: Pick<KeyLimits, 'readLimitOf'>,
+  limits: Pick<KeyLimits, 'findReadLimit'>,
 ): OwnerDeliveries {
   const selection = { service: host.service, globalPolicy: settings.globalPolicy };
   const declarations = new Map(host.resources.map(({ name, declaration }) => [name, declaration]));
@@ -77,7 +77,7 @@ export function createOwnerDeliveries(
   }
 
   /** Runs a step for the events of an owner. If a function of the project throws, the events are tried one by one, and those that fail are left out. */
-  async function leaveOutFailing<T>(
+  async function omitFailing<T>(
     candidates: CandidatesByEvent,
     user: Viewer,
     step: (candidates: CandidatesByEvent) => Promise<Iterable<T>>,
@@ -87,7 +87,7 @@ export function createOwnerDeliveries(
     } catch (error) {
       if (isTransient(error)) throw error;
       if (candidates.size > 1) {
-        const alone = await Promise.all([...candidates].map((entry) => leaveOutFailing(new Map([entry]), user, step)));
+        const alone = await Promise.all([...candidates].map((entry) => omitFailing(new Map([entry]), user, step)));
         return alone.flat();
       }
       // The owner does not receive the event; other owners are not affected.
@@ -102,7 +102,7 @@ export function createOwnerDeliveries(
 
   return {
     select: async (candidates, user) =>
-      new Map(await leaveOutFailing(candidates, user, (events) => selectReceivedEvents(selection, events, user))),
-    create: (selected, user) => leaveOutFailing(selected, user, (events) => createDeliveries(events, user)),
+      new Map(await omitFailing(candidates, user, (events) => selectReceivedEvents(selection, events, user))),
+    create: (selected, user) => omitFailing(selected, user, (events) => createDeliveries(events, user)),
   };
 }

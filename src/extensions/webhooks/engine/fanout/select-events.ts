@@ -36,7 +36,7 @@ export async function selectReceivedEvents(
  * read; if that leaves out nothing, it gets what the owner's other endpoints get.
  */
 export function divideByViewer(
-  limits: Pick<KeyLimits, 'readLimitOf'>,
+  limits: Pick<KeyLimits, 'findReadLimit'>,
   selected: CandidatesByEvent,
   owner: Viewer,
 ): Map<Viewer, CandidatesByEvent> {
@@ -44,18 +44,18 @@ export function divideByViewer(
   const limit = (scopes: readonly string[]): Viewer => {
     const key = scopes.join(' ');
     const auth = { via: 'api-key', scopes, id: '' } as const;
-    const viewer = viewerOfKey.get(key) ?? withReadLimit(owner, limits.readLimitOf(auth));
+    const viewer = viewerOfKey.get(key) ?? withReadLimit(owner, limits.findReadLimit(auth));
     viewerOfKey.set(key, viewer);
     return viewer;
   };
-  const viewerOf = ({ gateway }: OutgoingEvent, { keyScopes }: Candidate): Viewer => {
+  const chooseViewer = ({ gateway }: OutgoingEvent, { keyScopes }: Candidate): Viewer => {
     if (keyScopes === null || gateway === undefined) return owner;
     const limited = limit(keyScopes);
     return gateway.visibilityKey(limited) === gateway.visibilityKey(owner) ? owner : limited;
   };
   const divided = new Map<Viewer, CandidatesByEvent>();
   for (const [event, list] of selected) {
-    for (const [viewer, some] of Map.groupBy(list, (one) => viewerOf(event, one))) {
+    for (const [viewer, some] of Map.groupBy(list, (one) => chooseViewer(event, one))) {
       const byEvent: CandidatesByEvent = divided.get(viewer) ?? new Map();
       divided.set(viewer, byEvent.set(event, some));
     }

@@ -187,7 +187,7 @@ export function createReadabilityCheck(
   users: Pick<ResourceGateway, 'load' | 'fromRowJson'>,
   { globalPolicy, events }: Pick<WebhookSettings, 'globalPolicy' | 'events'>,
   deleted: Pick<DeletedRecords, 'read'>,
-  limits: Pick<KeyLimits, 'reads' | 'readLimitOf' | 'ended'>,
+  limits: Pick<KeyLimits, 'reads' | 'findReadLimit' | 'ended'>,
 ): CheckReadability {
   const gateways = gatewaysByName(resources);
   const isGlobalAllowed = createGlobalPolicyCheck({ service, log }, { globalPolicy });
@@ -220,7 +220,7 @@ export function createReadabilityCheck(
     const { owner, scope, key } = audience;
     const [found, ended] = await Promise.all([findOwner(audience), key ? limits.ended([key.id]) : []]);
     if (found === undefined || !isAccountActive(found) || ended.length > 0) return undefined;
-    const user = withReadLimit(found, key ? limits.readLimitOf(key) : undefined);
+    const user = withReadLimit(found, key ? limits.findReadLimit(key) : undefined);
     const isGlobal = scope === 'global';
     // One context for all deliveries, so that the scope of each resource is evaluated once.
     const viewContext = { user, req: undefined, service };

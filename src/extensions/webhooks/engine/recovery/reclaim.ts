@@ -2,9 +2,9 @@ import type { Host, ResourceGateway } from '../../../../declare/host.ts';
 import { writeInBatches } from '../../../../platform/data/postgres/write-in-batches.ts';
 import { createReclaimSweep } from '../../../../platform/work/leased-work/sweeps.ts';
 import type { Sweep } from '../../../../platform/work/outbox/relay.ts';
-import { enqueueEndpointJobs, fastOrSlowLaneFor } from '../../endpoints/endpoint-jobs.ts';
+import { chooseLane, enqueueEndpointJobs } from '../../endpoints/endpoint-jobs.ts';
 import { mayReceiveSql, type UsersSql, usersSql } from '../../endpoints/endpoints-sql.ts';
-import { globalRolesOf, type WebhookSettings } from '../../settings/settings.ts';
+import { listGlobalRoles, type WebhookSettings } from '../../settings/settings.ts';
 import { computeDeliveryLeaseMs, LEASE_MS } from '../delivery/lease-store.ts';
 import type { WriteResults } from '../delivery/record-results.ts';
 
@@ -109,7 +109,7 @@ export function createPendingEndpointReader(
   settings: Pick<WebhookSettings, 'globalPolicy'>,
 ): PendingEndpoints {
   const text = pendingEndpointsSql(usersSql(users));
-  const roles = globalRolesOf(settings);
+  const roles = listGlobalRoles(settings);
   return async function* pending() {
     for (let after = ''; ; ) {
       const page = await database.write<PendingRow>({
@@ -184,7 +184,7 @@ export function createReclaimSweeps(
       addJobs: (rows) =>
         enqueueEndpointJobs(
           queues,
-          rows.map(([id, slow, , , owner]) => ({ id, owner: owner!, lane: fastOrSlowLaneFor(slow) })),
+          rows.map(([id, slow, , , owner]) => ({ id, owner: owner!, lane: chooseLane(slow) })),
         ),
     }),
   ];

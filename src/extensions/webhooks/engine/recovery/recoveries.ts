@@ -3,9 +3,9 @@ import { newId } from '../../../../platform/helpers/ids.ts';
 import { createRetentionSweep } from '../../../../platform/work/leased-work/sweeps.ts';
 import type { Sweep } from '../../../../platform/work/outbox/relay.ts';
 import { isKeptSql } from '../../deliveries/deliveries-sql.ts';
-import { enqueueEndpointJobs, fastOrSlowLaneFor } from '../../endpoints/endpoint-jobs.ts';
+import { chooseLane, enqueueEndpointJobs } from '../../endpoints/endpoint-jobs.ts';
 import { usersSql } from '../../endpoints/endpoints-sql.ts';
-import { globalRolesOf, type WebhookSettings } from '../../settings/settings.ts';
+import { listGlobalRoles, type WebhookSettings } from '../../settings/settings.ts';
 import {
   beginRecoverySql,
   DELETE_RECOVERIES,
@@ -46,13 +46,13 @@ export function createRecoveries(
   const text = recoverPageSql(usersSql(users), isKept);
   const [beginText, failedEndpointsText] = [beginRecoverySql(isKept), failedEndpointsSql(isKept)];
   const reopenText = reopenRecoveriesSql(isKept);
-  const roles = globalRolesOf(settings);
+  const roles = listGlobalRoles(settings);
 
   const resendPage: Recoveries['resendPage'] = async (id) => {
     const [row] = await database.write<PageRow>({ name: 'webhook_recover', text, values: [id, PAGE_SIZE, roles] });
     if (row === undefined) return undefined;
     const [slow, owner, sent, more, ...recovery] = row;
-    if (sent > 0) await enqueueEndpointJobs(queues, [{ id: recovery[1], owner, lane: fastOrSlowLaneFor(slow) }]);
+    if (sent > 0) await enqueueEndpointJobs(queues, [{ id: recovery[1], owner, lane: chooseLane(slow) }]);
     return { recovery, sent, more };
   };
 

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { afterAll, beforeEach, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { earliestFinishOf } from '../../../../../src/extensions/webhooks/deliveries/deliveries-sql.ts';
+import { earliestFinishSql } from '../../../../../src/extensions/webhooks/deliveries/deliveries-sql.ts';
 import { INSERT_DELIVERIES } from '../../../../../src/extensions/webhooks/engine/fanout/insert-deliveries-sql.ts';
 import { defineUser, webhooks } from '../../../../../src/index.ts';
 import { newId } from '../../../../../src/platform/helpers/ids.ts';
@@ -45,7 +45,7 @@ async function insert(one: Client, endpoints: readonly string[], events: readonl
     ...[column(() => newId()), column(({ endpointId }) => endpointId), column(({ eventId }) => eventId)],
     ...[column(() => `msg_${newId()}`), column(() => 'number.drawn'), column(() => '{}'), column(() => null)],
     ...[column((_) => 0), column(() => null), column(() => null), column(() => '{}')],
-    earliestFinishOf(events),
+    earliestFinishSql(events),
   ]);
   return rowCount ?? 0;
 }

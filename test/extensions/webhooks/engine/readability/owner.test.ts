@@ -59,7 +59,7 @@ test.each([
     users,
     { globalPolicy: { functions: [] }, events: {} } as unknown as Parameters<typeof createReadabilityCheck>[2],
     { read: async () => [] },
-    { reads: () => true, readLimitOf: () => undefined, ended: async () => [] },
+    { reads: () => true, findReadLimit: () => undefined, ended: async () => [] },
   );
   const audience = { owner: 'owner', scope: 'own' as const, readOwner: { json: {}, at: at() } };
   // Nothing may be sent to a suspended owner, whichever statement has read them.

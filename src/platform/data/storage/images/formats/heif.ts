@@ -29,7 +29,7 @@ function readBoxes(bytes: Buffer): Box[] {
   return boxes;
 }
 
-const contentOf = (boxes: readonly Box[], type: string) => boxes.find((box) => box.type === type)?.content;
+const findContent = (boxes: readonly Box[], type: string) => boxes.find((box) => box.type === type)?.content;
 
 function formatOf(brands: Buffer): 'avif' | 'heic' {
   const text = brands.toString('latin1');
@@ -60,7 +60,7 @@ export async function readHeif(reader: ByteReader): Promise<ImageHeader> {
     // The first four bytes are version and flags.
     const meta = readBoxes((await reader.read(length)).subarray(4));
     const properties = readBoxes(
-      contentOf(readBoxes(contentOf(meta, 'iprp') ?? Buffer.alloc(0)), 'ipco') ?? Buffer.alloc(0),
+      findContent(readBoxes(findContent(meta, 'iprp') ?? Buffer.alloc(0)), 'ipco') ?? Buffer.alloc(0),
     );
     const sizes = properties
       .filter((box) => box.type === 'ispe' && box.content.length >= 12)
@@ -69,7 +69,7 @@ export async function readHeif(reader: ByteReader): Promise<ImageHeader> {
     const size = sizes.reduce((largest, next) =>
       next.width * next.height > largest.width * largest.height ? next : largest,
     );
-    const rotation = contentOf(properties, 'irot')?.[0] ?? 0;
+    const rotation = findContent(properties, 'irot')?.[0] ?? 0;
     return { format, ...size, orientation: ROTATIONS[(rotation & 3) as 0 | 1 | 2 | 3], frames: 1 };
   }
   throw malformed();

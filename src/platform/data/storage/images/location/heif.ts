@@ -80,8 +80,8 @@ function readItems(iloc: Buffer, kinds: ReadonlyMap<number, Item['kind']>): Item
 function findItems(meta: Buffer): Item[] {
   // The first four bytes are version and flags.
   const boxes = readBoxes(meta.subarray(4));
-  const contentOf = (wanted: string) => boxes.find(({ type }) => type === wanted)?.content;
-  const [iinf, iloc] = [contentOf('iinf'), contentOf('iloc')];
+  const findContent = (wanted: string) => boxes.find(({ type }) => type === wanted)?.content;
+  const [iinf, iloc] = [findContent('iinf'), findContent('iloc')];
   if (iinf === undefined || iloc === undefined) return [];
   try {
     return readItems(iloc, readKinds(iinf));

@@ -2,7 +2,7 @@ import { Agent } from 'undici';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { EndpointLease } from '../../../../../../src/extensions/webhooks/engine/delivery/endpoint-lease.ts';
 import { createRequestSlots } from '../../../../../../src/extensions/webhooks/engine/delivery/request-slots.ts';
-import type { SendParts } from '../../../../../../src/extensions/webhooks/engine/delivery/send-parts.ts';
+import type { SendDependencies } from '../../../../../../src/extensions/webhooks/engine/delivery/send-parts.ts';
 import { sendUnderLease } from '../../../../../../src/extensions/webhooks/engine/delivery/send-under-lease.ts';
 import { createLogger } from '../../../../../../src/platform/observability/log.ts';
 import { NO_TRACING } from '../../../../../../src/platform/observability/tracing.ts';
@@ -28,10 +28,10 @@ function createLease(claim: EndpointLease['claim'] = async () => undefined): End
   };
 }
 
-function createParts(agent: Agent, parts: Partial<SendParts>): SendParts {
+function createParts(agent: Agent, parts: Partial<SendDependencies>): SendDependencies {
   const log = createLogger('silent', 'test');
-  const common: Partial<SendParts> = {
-    host: { log, tracing: NO_TRACING } as SendParts['host'],
+  const common: Partial<SendDependencies> = {
+    host: { log, tracing: NO_TRACING } as SendDependencies['host'],
     sender: {
       agent,
       freshAgent: agent,
@@ -48,7 +48,7 @@ function createParts(agent: Agent, parts: Partial<SendParts>): SendParts {
     jobs: { isFull: () => false, countLingering: () => 0, addLingering: () => undefined },
     isStopping: () => false,
   };
-  return { ...common, ...parts } as SendParts;
+  return { ...common, ...parts } as SendDependencies;
 }
 
 test('an endpoint that an API key redirects in the middle of a lease gets only records that the key may read', async () => {
@@ -110,7 +110,7 @@ test('a waiting lease that takes the last free job when it is woken leaves new d
     createLease(claim),
     'fast',
     { endpoint, deliveries: [createDelivery('only')] },
-    { mayLinger: true },
+    { allowLinger: true },
   );
   await vi.waitUntil(() => lingering === 1);
   passedMs = 2000;

@@ -94,14 +94,14 @@ interface Case {
 
 /** Creates the circumstances in which a healthy lease goes on. */
 export function createCircumstances(changes: Partial<Circumstances> = {}): Circumstances {
-  return { now: NOW, isOutdated: false, isStopping: false, mayLinger: true, ...changes };
+  return { now: NOW, isOutdated: false, isStopping: false, canWorkerLinger: true, ...changes };
 }
 
 /** Creates the state of a lease: see `Case`. */
 export function createState({ start, given }: Pick<Case, 'start' | 'given'> = {}): SendingState {
   const first = { endpoint: createEndpoint(), deliveries: [] };
   const usual = { lane: 'fast', maxInFlight: MAX_IN_FLIGHT, claimingMs: CLAIMING_MS, pace: undefined, now: 0 } as const;
-  return Object.assign(createSendingState({ ...usual, first, hasNew: false, mayLinger: true, ...start }), given);
+  return Object.assign(createSendingState({ ...usual, first, hasNew: false, allowLinger: true, ...start }), given);
 }
 
 /** Defines a test for each case. */

@@ -14,7 +14,7 @@ export interface ModelStart {
   firstCount: number;
   isFull: boolean;
   hasNew: boolean;
-  mayLinger: boolean;
+  allowLinger: boolean;
   beginsWithRequested: boolean;
   /** How many requests the rate limit allows. */
   rateLimit: number;
@@ -39,7 +39,7 @@ export const starts: fc.Arbitrary<ModelStart> = fc.record({
   firstCount: fc.integer({ min: 0, max: 6 }),
   isFull: fc.boolean(),
   hasNew: fc.boolean(),
-  mayLinger: fc.boolean(),
+  allowLinger: fc.boolean(),
   beginsWithRequested: fc.boolean(),
   rateLimit: fc.constantFrom(2, 1000, 1000),
   slotsPerWait: fc.integer({ min: 1, max: 5 }),

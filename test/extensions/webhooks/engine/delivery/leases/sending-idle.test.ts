@@ -63,9 +63,9 @@ describe('the wait for new deliveries', () => {
     ['of an endpoint whose last response was bad', { hasRespondedWell: false }],
     ['after a result that could not be written', { hasFailedWrite: true }],
     ['after a failed claim', { isHalted: true }],
-    ['without a job that keeps others from being added', { mayLinger: false }],
+    ['without a job that keeps others from being added', { isLingerAllowed: false }],
     ['long after the last result', {}, { now: LINGER_MS }],
-    ['while too many leases wait', {}, { mayLinger: false }],
+    ['while too many leases wait', {}, { canWorkerLinger: false }],
     ['while the worker stops', {}, { isStopping: true }],
     ['of a changed endpoint', {}, { isOutdated: true }],
   ];

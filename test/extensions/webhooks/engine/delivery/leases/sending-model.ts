@@ -41,7 +41,7 @@ export class SendingModel {
   /** Whether the lease must begin no more requests, after what happened. */
   private mustEnd = false;
 
-  private readonly circumstances = { now: 0, isOutdated: false, isStopping: false, mayLinger: true };
+  private readonly circumstances = { now: 0, isOutdated: false, isStopping: false, canWorkerLinger: true };
   private readonly state: SendingState;
   private readonly start: ModelStart;
   private claimedAt = 0;
@@ -62,10 +62,10 @@ export class SendingModel {
   constructor(start: ModelStart) {
     this.start = start;
     this.mayHaveMissed = start.hasNew || start.isFull;
-    const { lane, maxInFlight, claimingMs, pace, hasNew, mayLinger, isFull } = start;
+    const { lane, maxInFlight, claimingMs, pace, hasNew, allowLinger, isFull } = start;
     const endpoint = createEndpoint({ ordered: start.ordered, slow: lane === 'slow' });
     const first = { endpoint, deliveries: this.createClaimed(start.firstCount), isFull };
-    this.state = createSendingState({ lane, maxInFlight, claimingMs, first, hasNew, mayLinger, pace, now: 0 });
+    this.state = createSendingState({ lane, maxInFlight, claimingMs, first, hasNew, allowLinger, pace, now: 0 });
     const requested = start.beginsWithRequested
       ? { claim: { endpoint, deliveries: this.createClaimed(1) }, slot: this.createSlot(true) }
       : undefined;
@@ -110,7 +110,7 @@ export class SendingModel {
       () => this.pass(PAUSES_MS[value % PAUSES_MS.length]!),
       () => this.announce(value % 4 === 0),
       () => this.handle({ type: 'requestAnnounced' }),
-      () => this.change({ mayLinger: value % 4 !== 0 }),
+      () => this.change({ canWorkerLinger: value % 4 !== 0 }),
       ...(value % 40 === 0 ? [() => this.change({ isOutdated: true }), () => this.change({ isStopping: true })] : []),
     ];
   }
