@@ -1,4 +1,5 @@
-import { below, roomOrders } from './scripts/check/rooms.ts';
+import { readdirSync } from 'node:fs';
+import { below, internalsOfExtensions, roomOrders } from './scripts/check/rooms.ts';
 
 // The import rules: layers import only layers below them. `npm run check` enforces them (scripts/check/import-rules.ts).
 
@@ -20,6 +21,19 @@ const layers = Object.entries(below).map(([folder, allowed]) => ({
   to: { path: '^src/', pathNot: `^src/(${[folder, ...allowed].join('|')})/` },
 }));
 
+const extensions = readdirSync(new URL('./src/extensions', import.meta.url));
+const entryRules = extensions.map((extension) => {
+  const files = ['extension/index.ts', ...(internalsOfExtensions[extension] ?? [])].map((file) => RegExp.escape(file));
+  return {
+    name: `${extension}-uses-the-entry`,
+    comment:
+      'An extension imports its own files and src/extension/index.ts. scripts/check/rooms.ts lists the exceptions.',
+    severity: 'error',
+    from: { path: `^src/extensions/${extension}/` },
+    to: { path: '^src/', pathNot: `^src/(extensions/.*|${files.join('|')})$` },
+  };
+});
+
 const entries =
   '^src/(index|web|(client|extension|react)/index|testing/index|cli/belfry)\\.ts$|^workers/|^src/extensions/webhooks/verify-webhook\\.ts$';
 
@@ -27,6 +41,7 @@ export default {
   forbidden: [
     ...layers,
     ...orderRules,
+    ...entryRules,
     {
       name: 'extensions-stand-alone',
       comment: 'An extension never imports another one: what they share is on the app object.',

@@ -1,7 +1,4 @@
-import type { AccountPanel } from '../../declare/account-panel.ts';
-import type { Host } from '../../declare/host.ts';
-import { ApiError } from '../../platform/helpers/errors.ts';
-import { isId } from '../../platform/helpers/ids.ts';
+import { type AccountPanel, ApiError, type Host, isId } from '../../extension/index.ts';
 import { type ApiKeyRow, toKeyRecord } from './record.ts';
 import { adminListSql } from './sql.ts';
 import type { KeyStore } from './store.ts';

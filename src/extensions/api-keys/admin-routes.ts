@@ -1,8 +1,12 @@
-import type { Host, ResourceGateway } from '../../declare/host.ts';
-import type { Route, RouteContext } from '../../declare/route.ts';
-import { ApiError } from '../../platform/helpers/errors.ts';
-import { isId } from '../../platform/helpers/ids.ts';
-import { markForSerialization } from '../../records/serialize/serialize.ts';
+import {
+  ApiError,
+  type Host,
+  isId,
+  markForSerialization,
+  type ResourceGateway,
+  type Route,
+  type RouteContext,
+} from '../../extension/index.ts';
 import { listQueryShape, parseListQuery } from './input.ts';
 import { type ApiKeyRow, ownedKeyShape, toKeyRecord } from './record.ts';
 import { adminListSql, KEY_EXISTS } from './sql.ts';

@@ -1,14 +1,18 @@
 import type { Request } from 'express';
-import { isAccountActive } from '../../declare/actor.ts';
-import type { Authenticator } from '../../declare/authenticator.ts';
-import type { Host, ResourceGateway, StoredRecord } from '../../declare/host.ts';
-import type { Viewer } from '../../declare/policy.ts';
-import type { Route } from '../../declare/route.ts';
-import { hashToken } from '../../platform/data/crypto/token.ts';
-import { createUsageRecorder } from '../../platform/data/postgres/usage-recorder.ts';
-import { createBatchLoader } from '../../platform/helpers/concurrency/loader.ts';
-import { invalidSessionError } from '../../platform/helpers/errors.ts';
-import { addressOf } from '../../platform/http/client-address.ts';
+import {
+  type Authenticator,
+  addressOf,
+  createBatchLoader,
+  createUsageRecorder,
+  type Host,
+  hashToken,
+  invalidSessionError,
+  isAccountActive,
+  type ResourceGateway,
+  type Route,
+  type StoredRecord,
+  type Viewer,
+} from '../../extension/index.ts';
 import { hasValidChecksum, looksLikeApiKey, prefixOf } from './key-format.ts';
 import { findKeysSql, SELECT_ENDED_KEYS, SELECT_EXPIRY, STORE_LAST_USE } from './sql.ts';
 

@@ -1,6 +1,4 @@
-import type { Extension } from '../../declare/extension.ts';
-import { defineExtension } from '../../extension/define-extension.ts';
-import { StartupError } from '../../platform/helpers/config-errors.ts';
+import { defineExtension, type Extension, StartupError } from '../../extension/index.ts';
 import { createApiKeyPanel } from './account-panel.ts';
 import { adminKeyRoutes } from './admin-routes.ts';
 import { createAuthenticator } from './authenticator.ts';

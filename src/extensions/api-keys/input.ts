@@ -1,9 +1,5 @@
 import { z } from 'zod';
-import { newCredentialCode } from '../../declare/new-credential.ts';
-import { isStorable } from '../../platform/data/postgres/values.ts';
-import { ApiError } from '../../platform/helpers/errors.ts';
-import { isId } from '../../platform/helpers/ids.ts';
-import { boundedArraySchema } from '../../platform/helpers/json/bounded-array.ts';
+import { ApiError, boundedArraySchema, isId, isStorable, newCredentialCode } from '../../extension/index.ts';
 import { type KeyStatus, STATUSES } from './record.ts';
 import type { Scopes } from './scopes.ts';
 import type { ApiKeySettings } from './settings.ts';

@@ -1,8 +1,4 @@
-import type { Accounts } from '../../declare/accounts.ts';
-import type { Host } from '../../declare/host.ts';
-import type { Route, RouteContext } from '../../declare/route.ts';
-import { ApiError } from '../../platform/helpers/errors.ts';
-import { isId } from '../../platform/helpers/ids.ts';
+import { type Accounts, ApiError, type Host, isId, type Route, type RouteContext } from '../../extension/index.ts';
 import { createKeySchema, type NewKeyInput } from './input.ts';
 import { type ApiKeyRow, keyShape, newKeyShape, scopeShape, toKeyRecord } from './record.ts';
 import type { Scopes } from './scopes.ts';

@@ -1,6 +1,11 @@
-import type { Route } from '../../declare/route.ts';
-import { acceptedScopes, acceptsOnlySessions, scopeNameOfPath, scopePrefixOf } from '../../declare/scope.ts';
-import { ConfigErrors } from '../../platform/helpers/config-errors.ts';
+import {
+  acceptedScopes,
+  acceptsOnlySessions,
+  ConfigErrors,
+  type Route,
+  scopeNameOfPath,
+  scopePrefixOf,
+} from '../../extension/index.ts';
 import type { ApiKeySettings } from './settings.ts';
 
 type RouteKeyParts = Pick<Route, 'method' | 'path' | 'crud'>;

@@ -1,7 +1,5 @@
 import { z } from 'zod';
-import { isScope, SCOPE_FORMAT } from '../../declare/scope.ts';
-import { policySettingSchema } from '../../extension/setting-schemas.ts';
-import { durationSetting } from '../../platform/helpers/duration.ts';
+import { durationSetting, isScope, policySettingSchema, SCOPE_FORMAT } from '../../extension/index.ts';
 
 /** A century in days. A larger number is most likely a typo. */
 const MAX_DAYS = 36_500;

@@ -1,4 +1,4 @@
-import { index, pgTable, sql, text, timestamptz } from '../../platform/data/postgres/drizzle.ts';
+import { index, pgTable, sql, text, timestamptz } from '../../extension/index.ts';
 import { API_KEY_COLUMNS } from './record.ts';
 
 /** Keys for scripts. Only the SHA-256 of a key is stored. Revoked and expired keys are kept for 30 days for admins to see. */

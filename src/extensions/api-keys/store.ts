@@ -1,13 +1,18 @@
-import type { Accounts, RevocationStep } from '../../declare/accounts.ts';
-import { ORGANISATION_CHOICE } from '../../declare/actor.ts';
-import type { Host, ResourceGateway } from '../../declare/host.ts';
-import type { RouteContext } from '../../declare/route.ts';
-import { hashToken } from '../../platform/data/crypto/token.ts';
-import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
-import { ApiError } from '../../platform/helpers/errors.ts';
-import { isId, newId } from '../../platform/helpers/ids.ts';
-import { addressOf } from '../../platform/http/client-address.ts';
-import { findOrganisationField } from '../../records/access/reachable-organisations.ts';
+import {
+  type Accounts,
+  ApiError,
+  addressOf,
+  findOrganisationField,
+  type Host,
+  hashToken,
+  isId,
+  newId,
+  ORGANISATION_CHOICE,
+  quoteIdentifier,
+  type ResourceGateway,
+  type RevocationStep,
+  type RouteContext,
+} from '../../extension/index.ts';
 import type { NewKeyInput } from './input.ts';
 import { generateKey, prefixOf } from './key-format.ts';
 import { type ApiKeyRecord, type ApiKeyRow, toKeyRecord } from './record.ts';

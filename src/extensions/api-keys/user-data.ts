@@ -1,10 +1,13 @@
-import { defineOwnedTable } from '../../accounts/users/owned-table.ts';
-import { createDeletedUsersConsumer } from '../../accounts/users/user-state.ts';
-import type { FeatureParts } from '../../declare/extension.ts';
-import type { ResourceGateway } from '../../declare/host.ts';
-import type { Database, Executor } from '../../platform/data/postgres/database.ts';
-import { createRetentionSweep } from '../../platform/work/leased-work/sweeps.ts';
-import type { Sweep } from '../../platform/work/outbox/relay.ts';
+import {
+  createDeletedUsersConsumer,
+  createRetentionSweep,
+  type Database,
+  defineOwnedTable,
+  type Executor,
+  type FeatureParts,
+  type ResourceGateway,
+  type Sweep,
+} from '../../extension/index.ts';
 import { KEY_STATUS } from './record.ts';
 import { apiKeyTable, REVOKE_KEYS_OF_DELETED_USERS } from './sql.ts';
 

@@ -1,8 +1,5 @@
 import { z } from 'zod';
-import type { Extension } from '../../declare/extension.ts';
-import { defineExtension } from '../../extension/define-extension.ts';
-import { wholeNumberSettingSchema } from '../../extension/setting-schemas.ts';
-import { durationSetting } from '../../platform/helpers/duration.ts';
+import { defineExtension, durationSetting, type Extension, wholeNumberSettingSchema } from '../../extension/index.ts';
 import { createAuditPanel } from './console/account-panel.ts';
 import { createAuditTab } from './console/tab.ts';
 import { createAuditTrail } from './reading/audit-trail.ts';

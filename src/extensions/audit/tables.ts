@@ -1,4 +1,4 @@
-import { bigint, index, jsonb, pgTable, text, timestamptz } from '../../platform/data/postgres/drizzle.ts';
+import { bigint, index, jsonb, pgTable, text, timestamptz } from '../../extension/index.ts';
 
 /** The audit trail, chained by hashes. Triggers make the rows append-only: see `appendOnlyStatements`. */
 export const auditEntries = pgTable(

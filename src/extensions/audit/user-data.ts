@@ -1,6 +1,9 @@
-import type { Host, UserData } from '../../declare/host.ts';
-import { writeInBatches } from '../../platform/data/postgres/write-in-batches.ts';
-import { createUnreachableOrganisationSearch } from '../../records/access/reachable-organisations.ts';
+import {
+  createUnreachableOrganisationSearch,
+  type Host,
+  type UserData,
+  writeInBatches,
+} from '../../extension/index.ts';
 import { createVisibleChangesFilter } from './reading/visible-entries.ts';
 import { type Changes, ENTRIES_WITH_VALUES, restoreSealedValues } from './trail/entry.ts';
 import { ERASE_VALUES } from './trail/sql.ts';

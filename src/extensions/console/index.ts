@@ -1,11 +1,15 @@
-import type { Extension, ExtensionHost, FeatureParts } from '../../declare/extension.ts';
-import type { ResourceGateway } from '../../declare/host.ts';
-import type { Route } from '../../declare/route.ts';
-import { defineExtension } from '../../extension/define-extension.ts';
-import type { ConfigErrors } from '../../platform/helpers/config-errors.ts';
-import { StartupError } from '../../platform/helpers/config-errors.ts';
-import type { PageSources } from '../../platform/http/module-pages.ts';
-import { warnOfFormerName } from '../../platform/settings/former-names.ts';
+import {
+  type ConfigErrors,
+  defineExtension,
+  type Extension,
+  type ExtensionHost,
+  type FeatureParts,
+  type PageSources,
+  type ResourceGateway,
+  type Route,
+  StartupError,
+  warnOfFormerName,
+} from '../../extension/index.ts';
 import { declaredUserRoles, unknownRoleErrors } from '../../records/configuration/roles.ts';
 import {
   type ConsoleAccess,

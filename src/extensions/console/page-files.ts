@@ -1,8 +1,12 @@
 import type { RequestHandler } from 'express';
-import type { Route } from '../../declare/route.ts';
-import { ApiError } from '../../platform/helpers/errors.ts';
-import { createModulePage, type PageSources, type ServedFile } from '../../platform/http/module-pages.ts';
-import { sendContent } from '../../platform/http/served-bytes.ts';
+import {
+  ApiError,
+  createModulePage,
+  type PageSources,
+  type Route,
+  type ServedFile,
+  sendContent,
+} from '../../extension/index.ts';
 
 const FOLDER = new URL('./page/', import.meta.url);
 const ASSETS = '/console/assets';

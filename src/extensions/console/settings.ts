@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { type CompiledPolicy, compilePolicy, type Policy } from '../../declare/policy.ts';
-import { policySettingSchema } from '../../extension/setting-schemas.ts';
+import { type CompiledPolicy, compilePolicy, type Policy, policySettingSchema } from '../../extension/index.ts';
 
 const PRODUCTION_FORM = "must be true, false or { policy: 'admin' }";
 

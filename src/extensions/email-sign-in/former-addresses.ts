@@ -1,5 +1,4 @@
-import type { ResourceGateway } from '../../declare/host.ts';
-import type { OutboxConsumer } from '../../platform/work/outbox/consumer.ts';
+import type { OutboxConsumer, ResourceGateway } from '../../extension/index.ts';
 
 // Uses index email_proofs_email_index.
 const REMOVE = `delete from email_proofs where email = any($1) and purpose = 'sign-in'`;

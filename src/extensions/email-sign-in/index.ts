@@ -1,11 +1,14 @@
-import { createEmailProofs } from '../../accounts/email-proofs/store.ts';
-import { type VerifiedEmailFields, verifiedEmailFields } from '../../accounts/users/verified-email.ts';
-import { isEmailVerified } from '../../declare/actor.ts';
-import type { Extension } from '../../declare/extension.ts';
-import type { Route } from '../../declare/route.ts';
-import { defineExtension } from '../../extension/define-extension.ts';
-import { StartupError } from '../../platform/helpers/config-errors.ts';
-import { withoutCaching } from '../../platform/http/response.ts';
+import {
+  createEmailProofs,
+  defineExtension,
+  type Extension,
+  isEmailVerified,
+  type Route,
+  StartupError,
+  type VerifiedEmailFields,
+  verifiedEmailFields,
+  withoutCaching,
+} from '../../extension/index.ts';
 import { createFormerAddressConsumer } from './former-addresses.ts';
 import { createSignInMailComposer, requestInput, requestOutput, requestSignIn, SIGN_IN_MAIL } from './request.ts';
 import { type EmailSignInContext, type EmailSignInOptions, emailSignInSettings } from './settings.ts';

@@ -1,11 +1,15 @@
 import { z } from 'zod';
-import { createProofLink } from '../../accounts/email-proofs/link.ts';
-import { isAccountActive } from '../../declare/actor.ts';
-import type { RouteContext } from '../../declare/route.ts';
-import { emailInput } from '../../platform/helpers/email-address.ts';
-import { canonicalLocale, findPreferredLocale, localeOfUser } from '../../platform/helpers/locale.ts';
-import type { MailComposer } from '../../platform/mail/worker.ts';
-import type { Limiter } from '../../platform/work/limits/limiter.ts';
+import {
+  canonicalLocale,
+  createProofLink,
+  emailInput,
+  findPreferredLocale,
+  isAccountActive,
+  type Limiter,
+  localeOfUser,
+  type MailComposer,
+  type RouteContext,
+} from '../../extension/index.ts';
 import type { EmailSignInContext } from './settings.ts';
 
 /** The kind of the e-mails with a link and a code. */

@@ -1,10 +1,13 @@
 import { z } from 'zod';
-import type { EmailProofs } from '../../accounts/email-proofs/store.ts';
-import type { Accounts } from '../../declare/accounts.ts';
-import type { ExtensionHost } from '../../declare/extension.ts';
-import type { ResourceGateway } from '../../declare/host.ts';
-import { lifetimeSetting } from '../../platform/helpers/duration.ts';
-import { limitRule, RULE_FORM } from '../../platform/work/limits/rule.ts';
+import {
+  type Accounts,
+  type EmailProofs,
+  type ExtensionHost,
+  lifetimeSetting,
+  limitRule,
+  type ResourceGateway,
+  RULE_FORM,
+} from '../../extension/index.ts';
 
 /** Returns additional fields of a new user, such as a name. They are validated like those of a registration, but every field may be set. */
 type CreateUser = (about: { email: string }) => Readonly<Record<string, unknown>> | Promise<Record<string, unknown>>;

@@ -1,12 +1,14 @@
 import type { Request } from 'express';
 import { z } from 'zod';
-import type { EmailProof } from '../../accounts/email-proofs/store.ts';
-import { suggestName } from '../../accounts/identities/suggested-name.ts';
-import type { LockedUser } from '../../declare/accounts.ts';
-import { isAccountActive } from '../../declare/actor.ts';
-import type { RouteContext } from '../../declare/route.ts';
-import type { Transaction } from '../../declare/service.ts';
-import { ApiError } from '../../platform/helpers/errors.ts';
+import {
+  ApiError,
+  type EmailProof,
+  isAccountActive,
+  type LockedUser,
+  type RouteContext,
+  suggestName,
+  type Transaction,
+} from '../../extension/index.ts';
 import type { EmailSignInContext } from './settings.ts';
 
 const secret = (longest: number) =>

@@ -1,7 +1,10 @@
-import type { AccountPanel } from '../../declare/account-panel.ts';
-import { isAccountActive, isEmailVerified } from '../../declare/actor.ts';
-import type { StoredRecord } from '../../declare/host.ts';
-import { ApiError } from '../../platform/helpers/errors.ts';
+import {
+  type AccountPanel,
+  ApiError,
+  isAccountActive,
+  isEmailVerified,
+  type StoredRecord,
+} from '../../extension/index.ts';
 import type { EmailVerificationContext } from './context.ts';
 import { VERIFY_MAIL } from './mails.ts';
 

@@ -1,14 +1,17 @@
 import type { z } from 'zod';
-import type { EmailProof } from '../../accounts/email-proofs/store.ts';
-import { RESET_MAIL } from '../../accounts/reset/request.ts';
-import type { EmailChangeStep } from '../../declare/account-power.ts';
-import { isEmailVerified } from '../../declare/actor.ts';
-import type { StoredRecord } from '../../declare/host.ts';
-import type { RouteContext } from '../../declare/route.ts';
-import type { Transaction } from '../../declare/service.ts';
-import { ApiError, validationError } from '../../platform/helpers/errors.ts';
-import { findPreferredLocale } from '../../platform/helpers/locale.ts';
-import { addressOf } from '../../platform/http/client-address.ts';
+import {
+  ApiError,
+  addressOf,
+  type EmailChangeStep,
+  type EmailProof,
+  findPreferredLocale,
+  isEmailVerified,
+  RESET_MAIL,
+  type RouteContext,
+  type StoredRecord,
+  type Transaction,
+  validationError,
+} from '../../extension/index.ts';
 import type { EmailVerificationContext } from './context.ts';
 import { CHANGE_MAIL, CHANGED_MAIL } from './mails.ts';
 import type { changeInput, confirmInput, undoInput, verifiedShape } from './shapes.ts';

@@ -1,9 +1,13 @@
 import { z } from 'zod';
-import type { EmailProofs } from '../../accounts/email-proofs/store.ts';
-import type { Accounts } from '../../declare/accounts.ts';
-import type { Host, ResourceGateway } from '../../declare/host.ts';
-import { lifetimeSetting } from '../../platform/helpers/duration.ts';
-import { limitRule, RULE_FORM } from '../../platform/work/limits/rule.ts';
+import {
+  type Accounts,
+  type EmailProofs,
+  type Host,
+  lifetimeSetting,
+  limitRule,
+  type ResourceGateway,
+  RULE_FORM,
+} from '../../extension/index.ts';
 
 /** The URL of a page to which an e-mail links. The link adds the token as the fragment, so the URL must have none. */
 function pageUrl(path: string) {

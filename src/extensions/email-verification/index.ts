@@ -1,8 +1,11 @@
-import { createEmailProofs } from '../../accounts/email-proofs/store.ts';
-import { type VerifiedEmailFields, verifiedEmailFields } from '../../accounts/users/verified-email.ts';
-import type { Extension } from '../../declare/extension.ts';
-import { defineExtension } from '../../extension/define-extension.ts';
-import { StartupError } from '../../platform/helpers/config-errors.ts';
+import {
+  createEmailProofs,
+  defineExtension,
+  type Extension,
+  StartupError,
+  type VerifiedEmailFields,
+  verifiedEmailFields,
+} from '../../extension/index.ts';
 import { createVerificationPanel } from './account-panel.ts';
 import { createFormerAddressNotice } from './change.ts';
 import { type EmailVerificationContext, type EmailVerificationOptions, emailVerificationSettings } from './context.ts';

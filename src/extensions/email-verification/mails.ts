@@ -1,11 +1,14 @@
-import { createProofLink } from '../../accounts/email-proofs/link.ts';
-import type { IssuedProof } from '../../accounts/email-proofs/store.ts';
-import { isAccountActive, isEmailVerified } from '../../declare/actor.ts';
-import type { StoredRecord } from '../../declare/host.ts';
-import { localeOfUser } from '../../platform/helpers/locale.ts';
-import type { MailComposer } from '../../platform/mail/worker.ts';
-import { appHostOf } from '../../platform/settings/environment.ts';
-import type { OutboxConsumer } from '../../platform/work/outbox/consumer.ts';
+import {
+  appHostOf,
+  createProofLink,
+  type IssuedProof,
+  isAccountActive,
+  isEmailVerified,
+  localeOfUser,
+  type MailComposer,
+  type OutboxConsumer,
+  type StoredRecord,
+} from '../../extension/index.ts';
 import type { EmailVerificationContext } from './context.ts';
 
 /** The kind of the e-mail that confirms an address. Its data: `{ user, proof?, locale? }`, ids. */

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import type { Route } from '../../declare/route.ts';
-import { withoutCaching } from '../../platform/http/response.ts';
+import { type Route, withoutCaching } from '../../extension/index.ts';
 import { confirmChange, requestChange, undoChange } from './change.ts';
 import type { EmailVerificationContext } from './context.ts';
 import { changeInput, confirmInput, messageShape, undoInput, verifiedShape, verifyInput } from './shapes.ts';

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { isStorable, UNSTORABLE } from '../../platform/data/postgres/values.ts';
-import { emailInput, emailShape } from '../../platform/helpers/email-address.ts';
+import { emailInput, emailShape, isStorable, UNSTORABLE } from '../../extension/index.ts';
 
 const secret = (longest: number) =>
   z

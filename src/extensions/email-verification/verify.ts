@@ -1,11 +1,13 @@
 import type { z } from 'zod';
-import type { EmailProof } from '../../accounts/email-proofs/store.ts';
-import type { CheckedLogin } from '../../declare/accounts.ts';
-import { isEmailVerified } from '../../declare/actor.ts';
-import type { StoredRecord } from '../../declare/host.ts';
-import type { RouteContext } from '../../declare/route.ts';
-import { ApiError } from '../../platform/helpers/errors.ts';
-import { findPreferredLocale } from '../../platform/helpers/locale.ts';
+import {
+  ApiError,
+  type CheckedLogin,
+  type EmailProof,
+  findPreferredLocale,
+  isEmailVerified,
+  type RouteContext,
+  type StoredRecord,
+} from '../../extension/index.ts';
 import type { EmailVerificationContext } from './context.ts';
 import { VERIFY_MAIL } from './mails.ts';
 import type { confirmInput, verificationRequiredShape, verifiedShape, verifyInput } from './shapes.ts';

@@ -1,17 +1,23 @@
 import { z } from 'zod';
-import { findInvitationByToken, invalidInvitationError } from '../../accounts/invitations/invitations.ts';
-import { createTokenSchema } from '../../accounts/invitations/route-parts.ts';
-import { emitLoginFailed } from '../../accounts/sign-in/attempt.ts';
-import { isAccountActive, isEmailVerified, type Viewer } from '../../declare/actor.ts';
-import type { Fields } from '../../declare/field.ts';
-import type { StoredRecord } from '../../declare/host.ts';
-import type { RouteContext } from '../../declare/route.ts';
-import type { Transaction } from '../../declare/service.ts';
-import { hashToken } from '../../platform/data/crypto/token.ts';
-import { emailShape } from '../../platform/helpers/email-address.ts';
-import { ApiError, validationError } from '../../platform/helpers/errors.ts';
-import { addressOf } from '../../platform/http/client-address.ts';
-import { createDefaultValue } from '../../records/fields/missing-values.ts';
+import {
+  ApiError,
+  addressOf,
+  createDefaultValue,
+  createTokenSchema,
+  emailShape,
+  emitLoginFailed,
+  type Fields,
+  findInvitationByToken,
+  hashToken,
+  invalidInvitationError,
+  isAccountActive,
+  isEmailVerified,
+  type RouteContext,
+  type StoredRecord,
+  type Transaction,
+  type Viewer,
+  validationError,
+} from '../../extension/index.ts';
 import type { InvitationContext } from './context.ts';
 import type { Invitation } from './tables.ts';
 

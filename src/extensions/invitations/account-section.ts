@@ -1,8 +1,11 @@
-import { revokeInvitation } from '../../accounts/invitations/invitations.ts';
-import type { AccountSection, PanelRow } from '../../declare/account-panel.ts';
-import type { RouteContext } from '../../declare/route.ts';
-import { ApiError } from '../../platform/helpers/errors.ts';
-import { isId } from '../../platform/helpers/ids.ts';
+import {
+  type AccountSection,
+  ApiError,
+  isId,
+  type PanelRow,
+  type RouteContext,
+  revokeInvitation,
+} from '../../extension/index.ts';
 import type { InvitationContext } from './context.ts';
 import { createInvitation, inviteInput, renewInvitation } from './invite.ts';
 import { additionalRoles, assertMayInvite, SYSTEM_INVITER } from './rights.ts';

@@ -1,15 +1,17 @@
 import { z } from 'zod';
-import type { Invitations } from '../../accounts/invitations/invitations.ts';
 import {
+  type Accounts,
+  compiledPolicySettingSchema,
+  type Host,
   INVITATION_MAIL_LIMIT,
+  type Invitations,
   invitationTtlSetting,
   invitationUrlSetting,
-} from '../../accounts/invitations/settings.ts';
-import type { Accounts } from '../../declare/accounts.ts';
-import type { Host, ResourceGateway } from '../../declare/host.ts';
-import { compiledPolicySettingSchema } from '../../extension/setting-schemas.ts';
-import type { KeyedQueue } from '../../platform/helpers/concurrency/serial-queue.ts';
-import { limitRule, RULE_FORM } from '../../platform/work/limits/rule.ts';
+  type KeyedQueue,
+  limitRule,
+  type ResourceGateway,
+  RULE_FORM,
+} from '../../extension/index.ts';
 import type { Content } from './tables.ts';
 
 /** The settings of the extension. */

@@ -1,13 +1,19 @@
-import { createInvitationComposer, type Invitations } from '../../accounts/invitations/invitations.ts';
-import { createInvitationMailCounter } from '../../accounts/invitations/settings.ts';
-import { createInvitationStore, createInvitationSweep, describeInvitations } from '../../accounts/invitations/store.ts';
-import { createDeletedUsersConsumer } from '../../accounts/users/user-state.ts';
-import { type VerifiedEmailFields, verifiedEmailFields } from '../../accounts/users/verified-email.ts';
-import type { Revocation } from '../../declare/accounts.ts';
-import type { Extension } from '../../declare/extension.ts';
-import { defineExtension } from '../../extension/define-extension.ts';
-import { createKeyedQueue } from '../../platform/helpers/concurrency/serial-queue.ts';
-import { StartupError } from '../../platform/helpers/config-errors.ts';
+import {
+  createDeletedUsersConsumer,
+  createInvitationComposer,
+  createInvitationMailCounter,
+  createInvitationStore,
+  createInvitationSweep,
+  createKeyedQueue,
+  defineExtension,
+  describeInvitations,
+  type Extension,
+  type Invitations,
+  type Revocation,
+  StartupError,
+  type VerifiedEmailFields,
+  verifiedEmailFields,
+} from '../../extension/index.ts';
 import { createInvitationSection } from './account-section.ts';
 import { type InvitationOptions, invitationSettings } from './context.ts';
 import { isInviterEntitled } from './rights.ts';

@@ -1,10 +1,16 @@
 import { z } from 'zod';
-import { type InvitationTarget, resendInvitation, sendInvitation } from '../../accounts/invitations/invitations.ts';
-import type { RouteContext } from '../../declare/route.ts';
-import { isStorable, UNSTORABLE } from '../../platform/data/postgres/values.ts';
-import { emailInput } from '../../platform/helpers/email-address.ts';
-import { ApiError, validationError } from '../../platform/helpers/errors.ts';
-import { boundedArraySchema } from '../../platform/helpers/json/bounded-array.ts';
+import {
+  ApiError,
+  boundedArraySchema,
+  emailInput,
+  type InvitationTarget,
+  isStorable,
+  type RouteContext,
+  resendInvitation,
+  sendInvitation,
+  UNSTORABLE,
+  validationError,
+} from '../../extension/index.ts';
 import type { InvitationContext } from './context.ts';
 import { findRolesError, isInviterEntitled, SYSTEM_INVITER } from './rights.ts';
 import type { Invitation } from './tables.ts';

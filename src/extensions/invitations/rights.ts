@@ -1,10 +1,14 @@
-import { isAccountActive } from '../../declare/actor.ts';
-import type { Fields } from '../../declare/field.ts';
-import type { StoredRecord } from '../../declare/host.ts';
-import { allowsEveryRecord, compilePolicy, type Viewer } from '../../declare/policy.ts';
-import type { RouteContext } from '../../declare/route.ts';
-import { ApiError } from '../../platform/helpers/errors.ts';
-import { allowsAction } from '../../rules/allows-action.ts';
+import {
+  ApiError,
+  allowsAction,
+  allowsEveryRecord,
+  compilePolicy,
+  type Fields,
+  isAccountActive,
+  type RouteContext,
+  type StoredRecord,
+  type Viewer,
+} from '../../extension/index.ts';
 import type { InvitationContext } from './context.ts';
 import type { Invitation } from './tables.ts';
 

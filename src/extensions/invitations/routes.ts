@@ -1,14 +1,15 @@
 import { z } from 'zod';
-import { revokeInvitation } from '../../accounts/invitations/invitations.ts';
 import {
   createInvitationShape,
+  emailShape,
   invitationRouteParts,
   listInvitations,
-} from '../../accounts/invitations/route-parts.ts';
-import type { Route, RouteContext } from '../../declare/route.ts';
-import { recordShape } from '../../declare/route.ts';
-import { emailShape } from '../../platform/helpers/email-address.ts';
-import { withoutCaching } from '../../platform/http/response.ts';
+  type Route,
+  type RouteContext,
+  recordShape,
+  revokeInvitation,
+  withoutCaching,
+} from '../../extension/index.ts';
 import { acceptInvitation, previewInput, previewInvitation, previewShape } from './accept.ts';
 import type { InvitationContext } from './context.ts';
 import { createInvitation, inviteInput, renewInvitation } from './invite.ts';

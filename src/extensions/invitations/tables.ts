@@ -3,8 +3,11 @@ import {
   type Invitation as InvitationWith,
   invitationColumns,
   invitationIndexes,
-} from '../../accounts/invitations/store.ts';
-import { pgTable, sql, text, uniqueIndex } from '../../platform/data/postgres/drizzle.ts';
+  pgTable,
+  sql,
+  text,
+  uniqueIndex,
+} from '../../extension/index.ts';
 
 /** The invitations of addresses. */
 export const invitations = pgTable(

@@ -1,6 +1,6 @@
 import { createHmac, hash } from 'node:crypto';
 import type { Request, Response } from 'express';
-import { generateSecret } from '../../platform/data/crypto/token.ts';
+import { generateSecret } from '../../extension/index.ts';
 import type { FlowSecrets } from './provider/client.ts';
 import type { ProviderSettings } from './provider/settings.ts';
 

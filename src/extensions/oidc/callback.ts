@@ -1,5 +1,4 @@
-import type { RouteContext } from '../../declare/route.ts';
-import { hashToken } from '../../platform/data/crypto/token.ts';
+import { hashToken, type RouteContext } from '../../extension/index.ts';
 import { deriveFlowSecrets, readBrowserSecret, redirectBrowser } from './browser.ts';
 import { findProviderClient, type OidcContext, reportRefusal } from './context.ts';
 import { issueCode, serializeProven } from './exchange.ts';

@@ -1,9 +1,13 @@
 import type { Request } from 'express';
-import type { Accounts } from '../../declare/accounts.ts';
-import type { Host, ResourceGateway } from '../../declare/host.ts';
-import type { RouteContext } from '../../declare/route.ts';
-import { ApiError, validationError } from '../../platform/helpers/errors.ts';
-import { addressOf } from '../../platform/http/client-address.ts';
+import {
+  type Accounts,
+  ApiError,
+  addressOf,
+  type Host,
+  type ResourceGateway,
+  type RouteContext,
+  validationError,
+} from '../../extension/index.ts';
 import type { ProviderClient } from './provider/client.ts';
 import type { OidcSettings } from './provider/settings.ts';
 

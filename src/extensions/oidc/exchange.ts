@@ -1,9 +1,13 @@
 import type { z } from 'zod';
-import { suggestName } from '../../accounts/identities/suggested-name.ts';
-import { isAccountActive } from '../../declare/actor.ts';
-import type { RouteContext } from '../../declare/route.ts';
-import { generateSecret, hashToken } from '../../platform/data/crypto/token.ts';
-import { ApiError, type ErrorDetails } from '../../platform/helpers/errors.ts';
+import {
+  ApiError,
+  type ErrorDetails,
+  generateSecret,
+  hashToken,
+  isAccountActive,
+  type RouteContext,
+  suggestName,
+} from '../../extension/index.ts';
 import { computeChallenge } from './browser.ts';
 import { findProviderClient, type OidcContext } from './context.ts';
 import { type ProvenIdentity, readName } from './provider/claims.ts';

@@ -1,8 +1,11 @@
 import type { z } from 'zod';
-import { type VerifiedEmailFields, verifiedEmailFields } from '../../accounts/users/verified-email.ts';
-import type { Extension } from '../../declare/extension.ts';
-import { defineExtension } from '../../extension/define-extension.ts';
-import { StartupError } from '../../platform/helpers/config-errors.ts';
+import {
+  defineExtension,
+  type Extension,
+  StartupError,
+  type VerifiedEmailFields,
+  verifiedEmailFields,
+} from '../../extension/index.ts';
 import type { OidcContext } from './context.ts';
 import { createProviderClient, type ProviderClient } from './provider/client.ts';
 import { type OidcOptions, oidcSettings, type ProviderSettings } from './provider/settings.ts';

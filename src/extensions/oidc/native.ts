@@ -1,7 +1,5 @@
 import type { z } from 'zod';
-import type { RouteContext } from '../../declare/route.ts';
-import { generateSecret, hashToken } from '../../platform/data/crypto/token.ts';
-import { ApiError } from '../../platform/helpers/errors.ts';
+import { ApiError, generateSecret, hashToken, type RouteContext } from '../../extension/index.ts';
 import { findProviderClient, type OidcContext, reportRefusal } from './context.ts';
 import { type Proven, signInWithIdentity } from './exchange.ts';
 import { AccountRefusedError, toIdentity } from './provider/claims.ts';

@@ -1,7 +1,5 @@
 import { type RequestHandler, urlencoded } from 'express';
-import type { Route } from '../../declare/route.ts';
-import { ApiError } from '../../platform/helpers/errors.ts';
-import { withoutCaching } from '../../platform/http/response.ts';
+import { ApiError, type Route, withoutCaching } from '../../extension/index.ts';
 import { finishAtProvider } from './callback.ts';
 import type { OidcContext } from './context.ts';
 import { completeLink, exchangeCode } from './exchange.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isStorable } from '../../platform/data/postgres/values.ts';
+import { isStorable } from '../../extension/index.ts';
 
 const requiredText = (longest: number) =>
   z

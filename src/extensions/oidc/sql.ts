@@ -1,4 +1,4 @@
-import { index, pgTable, text, timestamptz } from '../../platform/data/postgres/drizzle.ts';
+import { index, pgTable, text, timestamptz } from '../../extension/index.ts';
 
 /** Sign-ins and links that wait for the provider to return the user, and tickets that start a link. Only hashes of secrets are stored. */
 export const oidcFlows = pgTable(

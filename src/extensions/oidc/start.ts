@@ -1,7 +1,5 @@
 import type { z } from 'zod';
-import type { RouteContext } from '../../declare/route.ts';
-import { generateSecret, hashToken } from '../../platform/data/crypto/token.ts';
-import { ApiError } from '../../platform/helpers/errors.ts';
+import { ApiError, generateSecret, hashToken, type RouteContext } from '../../extension/index.ts';
 import {
   computeChallenge,
   deriveFlowSecrets,

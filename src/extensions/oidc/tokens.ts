@@ -1,8 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Identity } from '../../declare/accounts.ts';
-import type { Host } from '../../declare/host.ts';
-import type { EncryptedColumn } from '../../platform/data/crypto/encrypted-column.ts';
-import type { Executor } from '../../platform/data/postgres/database.ts';
+import type { EncryptedColumn, Executor, Host, Identity } from '../../extension/index.ts';
 import type { ProviderTokens } from './provider/client.ts';
 import { SELECT_TOKENS, UPSERT_TOKENS } from './sql.ts';
 

@@ -1,11 +1,13 @@
-import { defineOwnedTable } from '../../accounts/users/owned-table.ts';
-import { createDeletedUsersConsumer } from '../../accounts/users/user-state.ts';
-import type { RevocationStep } from '../../declare/accounts.ts';
-import type { FeatureParts } from '../../declare/extension.ts';
-import type { ResourceGateway } from '../../declare/host.ts';
-import type { Database } from '../../platform/data/postgres/database.ts';
-import { createRetentionSweep } from '../../platform/work/leased-work/sweeps.ts';
-import type { Sweep } from '../../platform/work/outbox/relay.ts';
+import {
+  createDeletedUsersConsumer,
+  createRetentionSweep,
+  type Database,
+  defineOwnedTable,
+  type FeatureParts,
+  type ResourceGateway,
+  type RevocationStep,
+  type Sweep,
+} from '../../extension/index.ts';
 import { oidcCodes, oidcFlows, oidcNonces, oidcTokens, REMOVE_UNLINKED_TOKENS } from './sql.ts';
 
 // These use the indexes on user_id.

@@ -1,5 +1,4 @@
-import type { AccountPanel } from '../../declare/account-panel.ts';
-import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
+import { type AccountPanel, quoteIdentifier } from '../../extension/index.ts';
 import type { OrganisationContext } from './membership/context.ts';
 import { ORGANISATION } from './membership/resources.ts';
 

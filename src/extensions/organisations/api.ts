@@ -1,8 +1,4 @@
-import type { StoredRecord } from '../../declare/host.ts';
-import type { RouteContext } from '../../declare/route.ts';
-import type { Services } from '../../declare/service.ts';
-import { validationError } from '../../platform/helpers/errors.ts';
-import { isId } from '../../platform/helpers/ids.ts';
+import { isId, type RouteContext, type Services, type StoredRecord, validationError } from '../../extension/index.ts';
 import { createDeleteOrganisation } from './deletion.ts';
 import type { Membership, MemberTransaction, OrganisationContext } from './membership/context.ts';
 import { createMembers } from './membership/members.ts';

@@ -1,12 +1,14 @@
-import type { ExtensionJob } from '../../declare/extension.ts';
-import type { ResourceGateway } from '../../declare/host.ts';
-import type { Viewer } from '../../declare/policy.ts';
-import type { AnyService } from '../../declare/service.ts';
-import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
-import { writeInBatches } from '../../platform/data/postgres/write-in-batches.ts';
-import { ApiError } from '../../platform/helpers/errors.ts';
-import { createReclaimSweep } from '../../platform/work/leased-work/sweeps.ts';
-import type { Sweep } from '../../platform/work/outbox/relay.ts';
+import {
+  type AnyService,
+  ApiError,
+  createReclaimSweep,
+  type ExtensionJob,
+  quoteIdentifier,
+  type ResourceGateway,
+  type Sweep,
+  type Viewer,
+  writeInBatches,
+} from '../../extension/index.ts';
 import {
   createOrganisationLock,
   findRole,

@@ -1,9 +1,11 @@
-import { describeInvitations } from '../../accounts/invitations/store.ts';
-import type { RevocationStep } from '../../declare/accounts.ts';
-import type { UserData } from '../../declare/host.ts';
-import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
-import type { Executor } from '../../platform/data/postgres/queryable.ts';
-import { ApiError } from '../../platform/helpers/errors.ts';
+import {
+  ApiError,
+  describeInvitations,
+  type Executor,
+  quoteIdentifier,
+  type RevocationStep,
+  type UserData,
+} from '../../extension/index.ts';
 import { INVITATION_TABLE, type InvitationContext } from './invitations/invite.ts';
 import { type OrganisationContext, remainingMemberSql } from './membership/context.ts';
 

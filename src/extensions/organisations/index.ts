@@ -1,12 +1,14 @@
-import { createInvitationComposer } from '../../accounts/invitations/invitations.ts';
-import { createInvitationSweep } from '../../accounts/invitations/store.ts';
-import type { Extension } from '../../declare/extension.ts';
-import type { Fields } from '../../declare/field.ts';
-import { snakeCase } from '../../declare/naming.ts';
-import type { AnyResource } from '../../declare/resource.ts';
-import { defineExtension } from '../../extension/define-extension.ts';
-import type { ConfigErrors } from '../../platform/helpers/config-errors.ts';
-import { StartupError } from '../../platform/helpers/config-errors.ts';
+import {
+  type AnyResource,
+  type ConfigErrors,
+  createInvitationComposer,
+  createInvitationSweep,
+  defineExtension,
+  type Extension,
+  type Fields,
+  StartupError,
+  snakeCase,
+} from '../../extension/index.ts';
 import { createMembershipPanel } from './account-panel.ts';
 import { createOrganisationsApi, type OrganisationsApi } from './api.ts';
 import { createDeletionJob, createDeletionSweep, DELETION_JOB } from './deletion.ts';

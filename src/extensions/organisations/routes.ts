@@ -1,8 +1,13 @@
 import { z } from 'zod';
-import { type AuthorizationRequest, type Route, type RouteContext, recordShape } from '../../declare/route.ts';
-import { ApiError } from '../../platform/helpers/errors.ts';
-import { isId } from '../../platform/helpers/ids.ts';
-import { withMeta } from '../../platform/http/response.ts';
+import {
+  ApiError,
+  type AuthorizationRequest,
+  isId,
+  type Route,
+  type RouteContext,
+  recordShape,
+  withMeta,
+} from '../../extension/index.ts';
 import type { createDeleteOrganisation } from './deletion.ts';
 import { getOrganisationChoice, noOrganisationError, organisationFilter } from './membership/access.ts';
 import {

@@ -1,5 +1,13 @@
-import { invitationColumns, invitationIndexes } from '../../accounts/invitations/store.ts';
-import { index, pgTable, sql, text, timestamptz, uniqueIndex } from '../../platform/data/postgres/drizzle.ts';
+import {
+  index,
+  invitationColumns,
+  invitationIndexes,
+  pgTable,
+  sql,
+  text,
+  timestamptz,
+  uniqueIndex,
+} from '../../extension/index.ts';
 
 /** Invitations of addresses to organisations. */
 export const organisationInvitations = pgTable(

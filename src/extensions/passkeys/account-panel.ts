@@ -1,6 +1,4 @@
-import type { AccountPanel } from '../../declare/account-panel.ts';
-import { ApiError } from '../../platform/helpers/errors.ts';
-import { isId } from '../../platform/helpers/ids.ts';
+import { type AccountPanel, ApiError, isId } from '../../extension/index.ts';
 import { type PasskeyRow, removePasskeysOfUser, toOwnPasskey } from './passkeys.ts';
 import type { PasskeyContext } from './settings.ts';
 import { LIST_PASSKEYS } from './sql.ts';

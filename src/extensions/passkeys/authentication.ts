@@ -1,8 +1,5 @@
 import type { z } from 'zod';
-import type { RouteContext } from '../../declare/route.ts';
-import type { Executor } from '../../platform/data/postgres/database.ts';
-import { ApiError, validationError } from '../../platform/helpers/errors.ts';
-import { addressOf } from '../../platform/http/client-address.ts';
+import { ApiError, addressOf, type Executor, type RouteContext, validationError } from '../../extension/index.ts';
 import {
   type ChallengeOwner,
   claimChallenge,

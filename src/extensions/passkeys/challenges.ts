@@ -1,9 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import type { CheckedLogin } from '../../declare/accounts.ts';
-import type { ResourceGateway } from '../../declare/host.ts';
-import type { RouteContext } from '../../declare/route.ts';
-import { generateSecret, generateToken, hashToken } from '../../platform/data/crypto/token.ts';
-import type { Executor } from '../../platform/data/postgres/database.ts';
+import {
+  type CheckedLogin,
+  type Executor,
+  generateSecret,
+  generateToken,
+  hashToken,
+  type ResourceGateway,
+  type RouteContext,
+} from '../../extension/index.ts';
 import { readClientData } from './client-data.ts';
 import { CLAIM_CHALLENGE, CONFIRMED, OPEN_CHALLENGE, openSecondFactorSql } from './sql.ts';
 

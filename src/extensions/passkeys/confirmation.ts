@@ -1,7 +1,4 @@
-import type { SecondFactor } from '../../declare/account-power.ts';
-import type { RouteContext } from '../../declare/route.ts';
-import type { Executor } from '../../platform/data/postgres/database.ts';
-import { ApiError } from '../../platform/helpers/errors.ts';
+import { ApiError, type Executor, type RouteContext, type SecondFactor } from '../../extension/index.ts';
 import { type ChallengeOwner, openConfirmedPeriod, toChallengeOwner } from './challenges.ts';
 import type { PasskeyContext } from './settings.ts';
 import { IS_CONFIRMED, NEEDS_CONFIRMATION, SELECT_FIRST_ADDED } from './sql.ts';

@@ -1,6 +1,4 @@
-import type { Extension } from '../../declare/extension.ts';
-import { defineExtension } from '../../extension/define-extension.ts';
-import { StartupError } from '../../platform/helpers/config-errors.ts';
+import { defineExtension, type Extension, StartupError } from '../../extension/index.ts';
 import { createPasskeyPanel } from './account-panel.ts';
 import { createPasskeyFactor } from './confirmation.ts';
 import { passkeySignInMethod } from './passkeys.ts';

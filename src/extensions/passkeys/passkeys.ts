@@ -1,11 +1,13 @@
 import type { z } from 'zod';
-import type { SignInMethod } from '../../declare/accounts.ts';
-import type { StoredRecord } from '../../declare/host.ts';
-import type { RouteContext } from '../../declare/route.ts';
-import type { Queryable } from '../../platform/data/postgres/queryable.ts';
-import { ApiError } from '../../platform/helpers/errors.ts';
-import { isId } from '../../platform/helpers/ids.ts';
-import { addressOf } from '../../platform/http/client-address.ts';
+import {
+  ApiError,
+  addressOf,
+  isId,
+  type Queryable,
+  type RouteContext,
+  type SignInMethod,
+  type StoredRecord,
+} from '../../extension/index.ts';
 import { assertConfirmedWithPasskey } from './confirmation.ts';
 import type { PasskeyContext } from './settings.ts';
 import type { passkeyShape, removeByAdminInput, renameInput } from './shapes.ts';

@@ -1,9 +1,12 @@
 import type { z } from 'zod';
-import type { RouteContext } from '../../declare/route.ts';
-import type { Executor } from '../../platform/data/postgres/database.ts';
-import { ApiError, validationError } from '../../platform/helpers/errors.ts';
-import { newId } from '../../platform/helpers/ids.ts';
-import { addressOf } from '../../platform/http/client-address.ts';
+import {
+  ApiError,
+  addressOf,
+  type Executor,
+  newId,
+  type RouteContext,
+  validationError,
+} from '../../extension/index.ts';
 import { claimChallenge, openCallerChallenge, toChallengeOwner, tokenInResponse } from './challenges.ts';
 import { assertConfirmedWithPasskey } from './confirmation.ts';
 import { type OwnPasskey, type PasskeyRow, readDescriptors, toOwnPasskey } from './passkeys.ts';

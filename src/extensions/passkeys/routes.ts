@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import type { Route } from '../../declare/route.ts';
-import { withoutCaching } from '../../platform/http/response.ts';
+import { type Route, withoutCaching } from '../../extension/index.ts';
 import { finishConfirmation, finishSignIn, startConfirmation, startSignIn } from './authentication.ts';
 import { listOwnPasskeys, removeOwnPasskey, removePasskeysByAdmin, renameOwnPasskey } from './passkeys.ts';
 import { finishRegistration, startRegistration } from './registration.ts';

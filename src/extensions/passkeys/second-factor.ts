@@ -1,7 +1,5 @@
 import type { z } from 'zod';
-import type { CheckedLogin } from '../../declare/accounts.ts';
-import type { RouteContext } from '../../declare/route.ts';
-import { hashToken } from '../../platform/data/crypto/token.ts';
+import { type CheckedLogin, hashToken, type RouteContext } from '../../extension/index.ts';
 import { type GivenUse, reportAndAssertPassed, signInErrors, usePasskey } from './authentication.ts';
 import { noSession, openSecondFactorChallenge } from './challenges.ts';
 import { readDescriptors } from './passkeys.ts';

@@ -1,9 +1,12 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import type { Accounts } from '../../declare/accounts.ts';
-import type { Host, ResourceGateway } from '../../declare/host.ts';
-import { wholeNumberSettingSchema } from '../../extension/setting-schemas.ts';
-import { lifetimeSetting } from '../../platform/helpers/duration.ts';
+import {
+  type Accounts,
+  type Host,
+  lifetimeSetting,
+  type ResourceGateway,
+  wholeNumberSettingSchema,
+} from '../../extension/index.ts';
 
 /** The address of an Android app: the SHA-256 of its signing certificate in base64url. */
 const ANDROID_ORIGIN = /^android:apk-key-hash:[\w-]{43}$/;

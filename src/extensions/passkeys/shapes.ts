@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { isStorable, UNSTORABLE } from '../../platform/data/postgres/values.ts';
-import { boundedArraySchema } from '../../platform/helpers/json/bounded-array.ts';
+import { boundedArraySchema, isStorable, UNSTORABLE } from '../../extension/index.ts';
 import { readClientData } from './client-data.ts';
 
 const MAX_NAME = 64;

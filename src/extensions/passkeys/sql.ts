@@ -3,11 +3,11 @@ import {
   boolean,
   index,
   pgTable,
+  quoteIdentifier,
   text,
   timestamptz,
   uniqueIndex,
-} from '../../platform/data/postgres/drizzle.ts';
-import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
+} from '../../extension/index.ts';
 
 /** The passkeys of users. A public key is no secret, so it is stored as it is. */
 export const passkeyTable = pgTable(

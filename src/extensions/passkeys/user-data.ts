@@ -1,10 +1,12 @@
-import { defineOwnedTable } from '../../accounts/users/owned-table.ts';
-import { createDeletedUsersConsumer } from '../../accounts/users/user-state.ts';
-import type { RevocationStep } from '../../declare/accounts.ts';
-import type { FeatureParts } from '../../declare/extension.ts';
-import type { ResourceGateway } from '../../declare/host.ts';
-import type { Database } from '../../platform/data/postgres/database.ts';
-import { createRetentionSweep } from '../../platform/work/leased-work/sweeps.ts';
+import {
+  createDeletedUsersConsumer,
+  createRetentionSweep,
+  type Database,
+  defineOwnedTable,
+  type FeatureParts,
+  type ResourceGateway,
+  type RevocationStep,
+} from '../../extension/index.ts';
 import { passkeyChallenges, passkeyTable } from './sql.ts';
 
 /** The challenges as rows of users. Uses passkey_challenges_user_id_index. */

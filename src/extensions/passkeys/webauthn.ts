@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { Viewer } from '../../declare/policy.ts';
+import type { Viewer } from '../../extension/index.ts';
 import { findPageError, readClientData } from './client-data.ts';
 import type { PasskeySettings } from './settings.ts';
 import type { Assertion, Attestation, creationOptionsShape, requestOptionsShape } from './shapes.ts';

@@ -1,9 +1,6 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
 import { z } from 'zod';
-import type { Extension } from '../../declare/extension.ts';
-import { mergeParts } from '../../declare/merge-parts.ts';
-import { defineExtension } from '../../extension/define-extension.ts';
-import { StartupError } from '../../platform/helpers/config-errors.ts';
+import { defineExtension, type Extension, mergeParts, StartupError } from '../../extension/index.ts';
 import { createErasureParts, erasures } from './erasure/index.ts';
 import {
   createExportParts,

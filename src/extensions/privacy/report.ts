@@ -1,14 +1,24 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
-import type { FieldSpec, Fields } from '../../declare/field.ts';
-import type { ResourceGateway, UserData } from '../../declare/host.ts';
-import { snakeCase } from '../../declare/naming.ts';
-import { allowsNobody, type CompiledPolicy, compilePolicy, type Policy, VERIFIED } from '../../declare/policy.ts';
-import type { AnyResource } from '../../declare/resource.ts';
-import { getTableConfig } from '../../platform/data/postgres/drizzle.ts';
-import { fieldTypeOf } from '../../records/fields/field-type.ts';
-import { isFreeTextField, isPersonalField, isPersonalFieldName } from '../../records/fields/personal-data.ts';
-import { ownerFieldOf } from '../../records/schema/compile.ts';
-import { tablesOf } from '../../records/schema/table-names.ts';
+import {
+  type AnyResource,
+  allowsNobody,
+  type CompiledPolicy,
+  compilePolicy,
+  type FieldSpec,
+  type Fields,
+  fieldTypeOf,
+  getTableConfig,
+  isFreeTextField,
+  isPersonalField,
+  isPersonalFieldName,
+  ownerFieldOf,
+  type Policy,
+  type ResourceGateway,
+  snakeCase,
+  tablesOf,
+  type UserData,
+  VERIFIED,
+} from '../../extension/index.ts';
 
 /** Why a field counts as personal: its declaration marks it, it is a text of the user resource, or its name or type looks personal. */
 type Reason = 'pii()' | 'personalFields' | 'account' | 'name';

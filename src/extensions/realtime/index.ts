@@ -1,7 +1,4 @@
-import { defineOwnedTable } from '../../accounts/users/owned-table.ts';
-import type { Extension } from '../../declare/extension.ts';
-import { defineExtension } from '../../extension/define-extension.ts';
-import { createRetentionSweep } from '../../platform/work/leased-work/sweeps.ts';
+import { createRetentionSweep, defineExtension, defineOwnedTable, type Extension } from '../../extension/index.ts';
 import { createAppender } from './events/appender.ts';
 import { createRealtimeForwarder, createRealtimeSweeps } from './events/forwarding.ts';
 import { Hub } from './fan-out/hub.ts';

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import type { Route, RouteContext } from '../../declare/route.ts';
-import { ApiError } from '../../platform/helpers/errors.ts';
+import { ApiError, type Route, type RouteContext } from '../../extension/index.ts';
 import { type ResourcePaths, readSubscriptions } from './streams/request.ts';
 import type { Tickets } from './streams/tickets.ts';
 

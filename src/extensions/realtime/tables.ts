@@ -1,4 +1,4 @@
-import { bigint, index, pgTable, text, timestamptz } from '../../platform/data/postgres/drizzle.ts';
+import { bigint, index, pgTable, text, timestamptz } from '../../extension/index.ts';
 
 /** Events that could not be added to Redis while Redis was unreachable. A sweep moves these events to Redis later. */
 export const realtimeWaiting = pgTable(

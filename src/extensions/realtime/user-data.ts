@@ -1,5 +1,10 @@
-import type { Host, ResourceGateway, UserData } from '../../declare/host.ts';
-import { type ErasureTarget, findErasureTargets } from '../../records/schema/erasure-plan.ts';
+import {
+  type ErasureTarget,
+  findErasureTargets,
+  type Host,
+  type ResourceGateway,
+  type UserData,
+} from '../../extension/index.ts';
 import { ENTRY_KIND_FIELDS, entryPositionOf, erasureGapKey, type PackedEvent, redisStreamKey } from './events/entry.ts';
 import { DROPPED_MARKER_ID } from './events/forwarding.ts';
 import { REMOVE_WAITING, WAITING_WITH } from './events/waiting-sql.ts';

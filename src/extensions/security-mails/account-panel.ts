@@ -1,5 +1,4 @@
-import type { AccountPanel } from '../../declare/account-panel.ts';
-import type { Host } from '../../declare/host.ts';
+import type { AccountPanel, Host } from '../../extension/index.ts';
 import { KNOWN_DEVICES_SUMMARY } from './sql.ts';
 
 type SummaryRow = [count: number, firstSeenAt: string | null, lastSeenAt: string | null];

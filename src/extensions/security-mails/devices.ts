@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { isIPv4, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import type { Host, ResourceGateway } from '../../declare/host.ts';
+import type { Host, ResourceGateway } from '../../extension/index.ts';
 import { recordDeviceSql } from './sql.ts';
 
 /**

@@ -1,6 +1,4 @@
-import type { Host, ResourceGateway } from '../../declare/host.ts';
-import { describeUserAgent } from '../../platform/http/user-agent.ts';
-import type { RunningWorker } from '../../platform/work/queues/queues.ts';
+import { describeUserAgent, type Host, type ResourceGateway, type RunningWorker } from '../../extension/index.ts';
 import { createDeviceRecorder } from './devices.ts';
 import { createSecurityMailQueue } from './mails.ts';
 import type { SecurityMailsSettings } from './settings.ts';

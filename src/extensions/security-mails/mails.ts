@@ -1,9 +1,13 @@
-import { isAccountActive } from '../../declare/actor.ts';
-import type { Host, ResourceGateway } from '../../declare/host.ts';
-import { localeOfUser } from '../../platform/helpers/locale.ts';
-import type { MailVariables, SecurityNotice } from '../../platform/mail/texts/variables.ts';
-import type { MailComposer } from '../../platform/mail/worker.ts';
-import { appHostOf } from '../../platform/settings/environment.ts';
+import {
+  appHostOf,
+  type Host,
+  isAccountActive,
+  localeOfUser,
+  type MailComposer,
+  type MailVariables,
+  type ResourceGateway,
+  type SecurityNotice,
+} from '../../extension/index.ts';
 import type { SecurityMailsSettings } from './settings.ts';
 
 /** The setting that switches each e-mail on. */

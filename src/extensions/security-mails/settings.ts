@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { wholeNumberSettingSchema } from '../../extension/setting-schemas.ts';
+import { wholeNumberSettingSchema } from '../../extension/index.ts';
 
 const MAX_PER_DAY = 1000;
 

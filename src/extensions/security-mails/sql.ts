@@ -1,5 +1,4 @@
-import { index, pgTable, primaryKey, text, timestamptz } from '../../platform/data/postgres/drizzle.ts';
-import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
+import { index, pgTable, primaryKey, quoteIdentifier, text, timestamptz } from '../../extension/index.ts';
 
 /** The devices from which users have signed in. */
 export const knownDevices = pgTable(

@@ -1,11 +1,14 @@
-import { defineOwnedTable } from '../../accounts/users/owned-table.ts';
-import { createDeletedUsersConsumer } from '../../accounts/users/user-state.ts';
-import type { RevocationStep } from '../../declare/accounts.ts';
-import type { FeatureParts } from '../../declare/extension.ts';
-import type { ResourceGateway } from '../../declare/host.ts';
-import type { Database, Executor } from '../../platform/data/postgres/database.ts';
-import { createRetentionSweep } from '../../platform/work/leased-work/sweeps.ts';
-import type { Sweep } from '../../platform/work/outbox/relay.ts';
+import {
+  createDeletedUsersConsumer,
+  createRetentionSweep,
+  type Database,
+  defineOwnedTable,
+  type Executor,
+  type FeatureParts,
+  type ResourceGateway,
+  type RevocationStep,
+  type Sweep,
+} from '../../extension/index.ts';
 import { knownDevices, REMOVE_UNSEEN_DEVICES } from './sql.ts';
 
 // Uses the primary key of known_devices.

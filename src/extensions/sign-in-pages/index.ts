@@ -1,6 +1,4 @@
-import type { Extension } from '../../declare/extension.ts';
-import { defineExtension } from '../../extension/define-extension.ts';
-import { StartupError } from '../../platform/helpers/config-errors.ts';
+import { defineExtension, type Extension, StartupError } from '../../extension/index.ts';
 import { createPageConfig, type PageConfig } from './page-config.ts';
 import { pageFileRoutes } from './page-files.ts';
 import { type SignInPagesOptions, signInPagesSettings } from './settings.ts';

@@ -1,6 +1,4 @@
-import type { ExtensionHost } from '../../declare/extension.ts';
-import type { FieldSpec, Fields } from '../../declare/field.ts';
-import type { ResourceGateway } from '../../declare/host.ts';
+import type { ExtensionHost, FieldSpec, Fields, ResourceGateway } from '../../extension/index.ts';
 
 /** The features of an app for which there are pages, each with the route that offers it. */
 const FEATURE_ROUTES = {

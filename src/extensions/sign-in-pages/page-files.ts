@@ -1,10 +1,15 @@
 import { readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
-import type { Route } from '../../declare/route.ts';
-import { ApiError } from '../../platform/helpers/errors.ts';
-import { escapeHtml } from '../../platform/helpers/escape-html.ts';
-import { memoizeAsync, prepareContent, type ServedContent, sendContent } from '../../platform/http/served-bytes.ts';
+import {
+  ApiError,
+  escapeHtml,
+  memoizeAsync,
+  prepareContent,
+  type Route,
+  type ServedContent,
+  sendContent,
+} from '../../extension/index.ts';
 import type { Feature, PageConfig } from './page-config.ts';
 
 const FOLDER = new URL('./page/', import.meta.url);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { colorSettings, pathSettingSchema, titleSettingSchema } from '../../declare/page-settings.ts';
+import { colorSettings, pathSettingSchema, titleSettingSchema } from '../../extension/index.ts';
 
 const RADIUS_ERROR = 'must be a number of pixels from 0 to 32';
 

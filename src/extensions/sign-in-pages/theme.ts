@@ -1,4 +1,4 @@
-import { readableTextOn } from '../../declare/page-settings.ts';
+import { readableTextOn } from '../../extension/index.ts';
 import type { Theme } from './settings.ts';
 
 type Colors = Omit<Theme, 'radius' | 'dark'>;

@@ -1,12 +1,14 @@
 import { z } from 'zod';
-import type { Extension } from '../../declare/extension.ts';
-import type { Host } from '../../declare/host.ts';
-import { defineExtension } from '../../extension/define-extension.ts';
-import { wholeNumberSettingSchema } from '../../extension/setting-schemas.ts';
-import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
-import { durationSetting } from '../../platform/helpers/duration.ts';
-import { createRetentionSweep } from '../../platform/work/leased-work/sweeps.ts';
-import type { Sweep } from '../../platform/work/outbox/relay.ts';
+import {
+  createRetentionSweep,
+  defineExtension,
+  durationSetting,
+  type Extension,
+  type Host,
+  quoteIdentifier,
+  type Sweep,
+  wholeNumberSettingSchema,
+} from '../../extension/index.ts';
 
 /** The settings of the extension. */
 export const softDeleteSettings = z.strictObject({

@@ -1,5 +1,4 @@
-import type { AccountPanel } from '../../declare/account-panel.ts';
-import { ApiError, ownLockoutError } from '../../platform/helpers/errors.ts';
+import { type AccountPanel, ApiError, ownLockoutError } from '../../extension/index.ts';
 import { disableFactorOfUser } from './changes.ts';
 import type { TwoFactorContext } from './context.ts';
 import { CLEAR_LOCK, SELECT_STATUS_AND_LOCK, SELECT_USERS_WITH_FACTOR } from './sql.ts';

@@ -1,9 +1,5 @@
 import type { Request } from 'express';
-import type { Keyring } from '../../platform/data/crypto/keyring.ts';
-import type { Executor } from '../../platform/data/postgres/database.ts';
-import type { Events } from '../../platform/events.ts';
-import { ApiError } from '../../platform/helpers/errors.ts';
-import { addressOf } from '../../platform/http/client-address.ts';
+import { ApiError, addressOf, type Events, type Executor, type Keyring } from '../../extension/index.ts';
 import { findTimeStep, hashRecoveryCode, secretEncryptionContext } from './codes.ts';
 import type { TwoFactorSettings } from './context.ts';
 import { COUNT_WRONG_CODE, USE_CODE } from './sql.ts';

@@ -1,8 +1,12 @@
 import type { z } from 'zod';
-import type { CheckedLogin } from '../../declare/accounts.ts';
-import type { RouteContext } from '../../declare/route.ts';
-import { generateToken, hashToken, isWellFormedToken } from '../../platform/data/crypto/token.ts';
-import { ApiError } from '../../platform/helpers/errors.ts';
+import {
+  ApiError,
+  type CheckedLogin,
+  generateToken,
+  hashToken,
+  isWellFormedToken,
+  type RouteContext,
+} from '../../extension/index.ts';
 import { type CodeAttemptResult, readFactorForUpdate, reportAndAssertPassed, tryCode, WRONG_CODE } from './attempt.ts';
 import type { TwoFactorContext } from './context.ts';
 import type { challengeShape, verifyInput } from './shapes.ts';

@@ -1,10 +1,13 @@
 import type { z } from 'zod';
-import type { ConfirmStep } from '../../declare/accounts.ts';
-import type { StoredRecord } from '../../declare/host.ts';
-import type { RouteContext } from '../../declare/route.ts';
-import type { Executor } from '../../platform/data/postgres/database.ts';
-import { ApiError, validationError } from '../../platform/helpers/errors.ts';
-import { addressOf } from '../../platform/http/client-address.ts';
+import {
+  ApiError,
+  addressOf,
+  type ConfirmStep,
+  type Executor,
+  type RouteContext,
+  type StoredRecord,
+  validationError,
+} from '../../extension/index.ts';
 import { detectCodeMethod, readFactorForUpdate, reportAndAssertPassed, tryCode, WRONG_CODE } from './attempt.ts';
 import { generateRecoveryCodes, hashRecoveryCode } from './codes.ts';
 import type { TwoFactorContext } from './context.ts';

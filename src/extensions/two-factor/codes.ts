@@ -2,7 +2,7 @@ import { hash, randomInt } from 'node:crypto';
 import { correction, generate } from 'lean-qr';
 import { toPngDataURL } from 'lean-qr/extras/node_export';
 import { Secret, TOTP } from 'otpauth';
-import type { EncryptedColumn } from '../../platform/data/crypto/encrypted-column.ts';
+import type { EncryptedColumn } from '../../extension/index.ts';
 
 /** Returns the additional data of a user's encrypted secret. A ciphertext copied to another user does not decrypt there. */
 export function secretEncryptionContext(userId: string): string {

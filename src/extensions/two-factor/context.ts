@@ -1,7 +1,11 @@
 import { z } from 'zod';
-import type { Accounts } from '../../declare/accounts.ts';
-import type { Host, ResourceGateway } from '../../declare/host.ts';
-import { durationSetting, lifetimeSetting } from '../../platform/helpers/duration.ts';
+import {
+  type Accounts,
+  durationSetting,
+  type Host,
+  lifetimeSetting,
+  type ResourceGateway,
+} from '../../extension/index.ts';
 
 const DAY_MINUTES = 24 * 60;
 

@@ -1,7 +1,5 @@
 import type { z } from 'zod';
-import type { RouteContext } from '../../declare/route.ts';
-import { ApiError, validationError } from '../../platform/helpers/errors.ts';
-import { addressOf } from '../../platform/http/client-address.ts';
+import { ApiError, addressOf, type RouteContext, validationError } from '../../extension/index.ts';
 import { readFactorForUpdate, reportAndAssertPassed, tryCode, WRONG_CODE } from './attempt.ts';
 import {
   createOtpauthUrl,

@@ -1,6 +1,4 @@
-import type { Extension } from '../../declare/extension.ts';
-import { defineExtension } from '../../extension/define-extension.ts';
-import { StartupError } from '../../platform/helpers/config-errors.ts';
+import { defineExtension, type Extension, StartupError } from '../../extension/index.ts';
 import { createTwoFactorPanel } from './account-panel.ts';
 import { openChallengeIfEnabled } from './challenge.ts';
 import { createCodeConfirmStep, readEnabledAt } from './changes.ts';

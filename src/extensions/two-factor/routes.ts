@@ -1,7 +1,5 @@
 import type { z } from 'zod';
-import { newSessionShape } from '../../accounts/sign-in/finish-login.ts';
-import type { Route, RouteContext } from '../../declare/route.ts';
-import { withoutCaching } from '../../platform/http/response.ts';
+import { newSessionShape, type Route, type RouteContext, withoutCaching } from '../../extension/index.ts';
 import { verifyCodeAndResumeLogin } from './challenge.ts';
 import { disableFactorByAdmin, disableOwnFactor, renewRecoveryCodes } from './changes.ts';
 import type { TwoFactorContext } from './context.ts';

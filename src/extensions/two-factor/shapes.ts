@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { namePasswordIfNothingIsSent, passwordToCheck } from '../../accounts/passwords/password-input.ts';
+import { namePasswordIfNothingIsSent, passwordToCheck } from '../../extension/index.ts';
 import { CODE_METHODS } from './attempt.ts';
 
 const requiredText = (longest: number) =>

@@ -1,5 +1,4 @@
-import { bigint, index, integer, pgTable, sql, text, timestamptz } from '../../platform/data/postgres/drizzle.ts';
-import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
+import { bigint, index, integer, pgTable, quoteIdentifier, sql, text, timestamptz } from '../../extension/index.ts';
 
 /** The second factors of users, one row per user, enrolled or confirmed. Every attempt with a code locks the row. */
 export const twoFactors = pgTable(

@@ -1,12 +1,15 @@
-import { defineOwnedTable } from '../../accounts/users/owned-table.ts';
-import { createDeletedUsersConsumer } from '../../accounts/users/user-state.ts';
-import type { RevocationStep } from '../../declare/accounts.ts';
-import type { FeatureParts } from '../../declare/extension.ts';
-import type { Host, ResourceGateway } from '../../declare/host.ts';
-import type { Database } from '../../platform/data/postgres/database.ts';
-import { createRetentionSweep } from '../../platform/work/leased-work/sweeps.ts';
-import type { Sweep } from '../../platform/work/outbox/relay.ts';
-import { tablesOf } from '../../records/schema/table-names.ts';
+import {
+  createDeletedUsersConsumer,
+  createRetentionSweep,
+  type Database,
+  defineOwnedTable,
+  type FeatureParts,
+  type Host,
+  type ResourceGateway,
+  type RevocationStep,
+  type Sweep,
+  tablesOf,
+} from '../../extension/index.ts';
 import {
   ENROLMENT_LIFETIME,
   REMOVE_FACTORS,

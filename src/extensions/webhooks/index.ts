@@ -1,8 +1,11 @@
-import type { Accounts } from '../../declare/accounts.ts';
-import type { Extension, ExtensionHost } from '../../declare/extension.ts';
-import type { Route } from '../../declare/route.ts';
-import { defineExtension } from '../../extension/define-extension.ts';
-import { StartupError } from '../../platform/helpers/config-errors.ts';
+import {
+  type Accounts,
+  defineExtension,
+  type Extension,
+  type ExtensionHost,
+  type Route,
+  StartupError,
+} from '../../extension/index.ts';
 import { deliveryRoutes } from './api/delivery-routes.ts';
 import { endpointRoutes } from './api/endpoint-routes.ts';
 import { eventCatalogueRoutes } from './api/event-catalogue.ts';

@@ -12,7 +12,7 @@ import {
   timestamptz,
   uniqueIndex,
   vacuumOften,
-} from '../../platform/data/postgres/drizzle.ts';
+} from '../../extension/index.ts';
 
 /** The URLs to which users want events to be sent. */
 export const webhookEndpoints = pgTable(

@@ -1,5 +1,4 @@
-import type { AccountPanel, PanelRow } from '../../../declare/account-panel.ts';
-import type { Host, ResourceGateway } from '../../../declare/host.ts';
+import type { AccountPanel, Host, PanelRow, ResourceGateway } from '../../../extension/index.ts';
 import { createPageReader, type ListQuery } from '../reading/query.ts';
 import type { Entry } from '../trail/entry.ts';
 

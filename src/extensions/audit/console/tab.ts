@@ -1,7 +1,4 @@
-import type { ConsoleTab } from '../../../declare/console-tab.ts';
-import type { Host } from '../../../declare/host.ts';
-import type { RouteContext } from '../../../declare/route.ts';
-import { withMeta } from '../../../platform/http/response.ts';
+import { type ConsoleTab, type Host, type RouteContext, withMeta } from '../../../extension/index.ts';
 import { createPageReader, type ListQuery, listQuery, toEntryPage, toPublicEntry } from '../reading/query.ts';
 import { createTrailVerifier } from '../trail/verify.ts';
 

@@ -1,9 +1,12 @@
-import type { AuditTrail } from '../../../declare/audit-trail.ts';
-import type { Host } from '../../../declare/host.ts';
-import { ApiError } from '../../../platform/helpers/errors.ts';
-import { newId } from '../../../platform/helpers/ids.ts';
-import { addressOf } from '../../../platform/http/client-address.ts';
-import { getIdentity, getRequestId } from '../../../platform/http/request-context.ts';
+import {
+  ApiError,
+  type AuditTrail,
+  addressOf,
+  getIdentity,
+  getRequestId,
+  type Host,
+  newId,
+} from '../../../extension/index.ts';
 import { AUDIT_EVENT_ROW, type AuditEventPayload, INSERT_OUTBOX } from '../recording/event-writer.ts';
 import { createPageReader, listQuery, toEntryPage, toPublicEntry } from './query.ts';
 

@@ -1,7 +1,5 @@
 import { z } from 'zod';
-import type { Queryable } from '../../../platform/data/postgres/queryable.ts';
-import { isId } from '../../../platform/helpers/ids.ts';
-import { countParameter, toPage } from '../../../platform/helpers/pages.ts';
+import { countParameter, isId, type Queryable, toPage } from '../../../extension/index.ts';
 import type { MeasuredPage } from '../../../records/query/sql/within-bytes.ts';
 import { createPageWithinBytes } from '../../../records/query/sql/within-bytes.ts';
 import {

@@ -1,7 +1,5 @@
 import { z } from 'zod';
-import type { Host } from '../../../declare/host.ts';
-import type { Route, RouteContext } from '../../../declare/route.ts';
-import { withMeta } from '../../../platform/http/response.ts';
+import { type Host, type Route, type RouteContext, withMeta } from '../../../extension/index.ts';
 import { readPageWithinResponseRoom } from '../../../records/serialize/response-bytes.ts';
 import { createPageReader, type ListQuery, listQuery, toEntryPage, toPublicEntry } from './query.ts';
 import { createVisibleEntriesFilter } from './visible-entries.ts';

@@ -1,9 +1,15 @@
-import type { Viewer } from '../../../declare/actor.ts';
-import type { Fields } from '../../../declare/field.ts';
-import { gatewaysByName } from '../../../declare/gateways.ts';
-import type { Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
-import { allowsEveryRecord, type CompiledPolicy, compilePolicy } from '../../../declare/policy.ts';
-import type { RouteContext } from '../../../declare/route.ts';
+import {
+  allowsEveryRecord,
+  type CompiledPolicy,
+  compilePolicy,
+  type Fields,
+  gatewaysByName,
+  type Host,
+  type ResourceGateway,
+  type RouteContext,
+  type StoredRecord,
+  type Viewer,
+} from '../../../extension/index.ts';
 import type { Changes, Entry } from '../trail/entry.ts';
 
 /** Returns the changes of an entry that a reader may see. */

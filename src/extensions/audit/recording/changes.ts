@@ -1,8 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { FieldSpec, Fields } from '../../../declare/field.ts';
-import type { ResourceGateway, StoredRecord } from '../../../declare/host.ts';
-import type { OutboxRow } from '../../../platform/work/outbox/table.ts';
-import { fieldTypeOf } from '../../../records/fields/field-type.ts';
+import {
+  type FieldSpec,
+  type Fields,
+  fieldTypeOf,
+  type OutboxRow,
+  type ResourceGateway,
+  type StoredRecord,
+} from '../../../extension/index.ts';
 import type { Changes, FieldChange } from '../trail/entry.ts';
 import { maskPersonalValues } from './mask.ts';
 

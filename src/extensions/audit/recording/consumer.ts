@@ -1,15 +1,19 @@
-import type { Fields } from '../../../declare/field.ts';
-import { gatewaysByName } from '../../../declare/gateways.ts';
-import type { Host, ResourceGateway } from '../../../declare/host.ts';
-import { snakeCase } from '../../../declare/naming.ts';
-import type { AnyResource } from '../../../declare/resource.ts';
-import type { Executor } from '../../../platform/data/postgres/database.ts';
-import { quoteIdentifier } from '../../../platform/data/postgres/identifiers.ts';
-import type { OutboxConsumer } from '../../../platform/work/outbox/consumer.ts';
-import { isRecordChange, type OutboxRow } from '../../../platform/work/outbox/table.ts';
-import { findOrganisationField } from '../../../records/access/reachable-organisations.ts';
-import { isPersonalField } from '../../../records/fields/personal-data.ts';
-import { createErasurePlan } from '../../../records/schema/erasure-plan.ts';
+import {
+  type AnyResource,
+  createErasurePlan,
+  type Executor,
+  type Fields,
+  findOrganisationField,
+  gatewaysByName,
+  type Host,
+  isPersonalField,
+  isRecordChange,
+  type OutboxConsumer,
+  type OutboxRow,
+  quoteIdentifier,
+  type ResourceGateway,
+  snakeCase,
+} from '../../../extension/index.ts';
 import { appendToChain } from '../trail/chain.ts';
 import type { AuditEvent } from '../trail/entry.ts';
 import { computeRecordChanges } from './changes.ts';

@@ -1,8 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Host } from '../../../declare/host.ts';
-import { isTransient } from '../../../platform/data/postgres/errors.ts';
-import { newId } from '../../../platform/helpers/ids.ts';
-import type { RunningWorker } from '../../../platform/work/queues/queues.ts';
+import { type Host, isTransient, newId, type RunningWorker } from '../../../extension/index.ts';
 import type { AuditEvent } from '../trail/entry.ts';
 
 /** The name of the outbox rows in which the audit extension stores in-process events until the relay records them. */

@@ -1,6 +1,4 @@
-import type { FieldSpec } from '../../../declare/field.ts';
-import { fieldTypeOf } from '../../../records/fields/field-type.ts';
-import { isPersonalField } from '../../../records/fields/personal-data.ts';
+import { type FieldSpec, fieldTypeOf, isPersonalField } from '../../../extension/index.ts';
 
 const MASK = '***';
 // Shorter texts are masked as a whole, because their first letter would reveal too much.

@@ -1,5 +1,5 @@
 import { hash, randomBytes } from 'node:crypto';
-import type { Executor } from '../../../platform/data/postgres/database.ts';
+import type { Executor } from '../../../extension/index.ts';
 import { toCanonicalJson } from '../../../platform/helpers/json/canonical-json.ts';
 import type { AuditEvent, Changes, Entry, FieldChange } from './entry.ts';
 import { INSERT_ENTRIES, INSERT_VALUES, LOCK_CHAIN, SELECT_LAST_ENTRY } from './sql.ts';

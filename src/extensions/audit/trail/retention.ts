@@ -1,5 +1,4 @@
-import type { Host } from '../../../declare/host.ts';
-import type { Sweep } from '../../../platform/work/outbox/relay.ts';
+import type { Host, Sweep } from '../../../extension/index.ts';
 import { lockChain } from './chain.ts';
 import { INSERT_ANCHOR, REMOVE_ANCHORS, REMOVE_ENTRIES, SELECT_OLDEST_ENTRIES } from './sql.ts';
 

@@ -1,4 +1,4 @@
-import type { Database } from '../../../platform/data/postgres/database.ts';
+import type { Database } from '../../../extension/index.ts';
 import type { ChainLink } from './chain.ts';
 import { createSeal, GENESIS, hashEntry } from './chain.ts';
 import { type EntryRow, toEntry, type ValuesColumns } from './entry.ts';

@@ -1,14 +1,19 @@
 import type { Request, RequestHandler } from 'express';
-import { isAccountActive } from '../../../declare/actor.ts';
-import type { ExtensionHost } from '../../../declare/extension.ts';
-import type { ResourceGateway } from '../../../declare/host.ts';
-import { compilePolicy, type Policy, type Viewer } from '../../../declare/policy.ts';
-import type { Route, RouteContext } from '../../../declare/route.ts';
-import { ApiError } from '../../../platform/helpers/errors.ts';
-import { isFromThisMachine } from '../../../platform/http/client-address.ts';
-import { setIdentity } from '../../../platform/http/request-context.ts';
-import { allowsAction } from '../../../rules/allows-action.ts';
-import { getCredentialWatch } from '../../../rules/credential.ts';
+import {
+  ApiError,
+  allowsAction,
+  compilePolicy,
+  type ExtensionHost,
+  getCredentialWatch,
+  isAccountActive,
+  isFromThisMachine,
+  type Policy,
+  type ResourceGateway,
+  type Route,
+  type RouteContext,
+  setIdentity,
+  type Viewer,
+} from '../../../extension/index.ts';
 
 /**
  * Whether a host name belongs to this console. Anyone who controls another name can point it at this machine (DNS rebinding), and

@@ -1,10 +1,15 @@
 import { existsSync } from 'node:fs';
-import type { ConsoleRoute, ConsoleTab } from '../../../declare/console-tab.ts';
-import type { ExtensionHost } from '../../../declare/extension.ts';
-import type { Route, RouteContext } from '../../../declare/route.ts';
-import type { ConfigErrors } from '../../../platform/helpers/config-errors.ts';
-import { isId } from '../../../platform/helpers/ids.ts';
-import { folderAssets, type ServedFile } from '../../../platform/http/module-pages.ts';
+import {
+  type ConfigErrors,
+  type ConsoleRoute,
+  type ConsoleTab,
+  type ExtensionHost,
+  folderAssets,
+  isId,
+  type Route,
+  type RouteContext,
+  type ServedFile,
+} from '../../../extension/index.ts';
 import type { ConsoleAccess } from './access.ts';
 
 const HOME = '/console';

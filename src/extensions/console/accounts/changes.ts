@@ -1,11 +1,14 @@
 import { z } from 'zod';
-import type { AccountChange } from '../../../declare/account-power.ts';
-import { isAccountActive } from '../../../declare/actor.ts';
-import type { StoredRecord } from '../../../declare/host.ts';
-import type { RouteContext } from '../../../declare/route.ts';
-import { isStorable } from '../../../platform/data/postgres/values.ts';
-import { ApiError, validationError } from '../../../platform/helpers/errors.ts';
-import { boundedArraySchema } from '../../../platform/helpers/json/bounded-array.ts';
+import {
+  type AccountChange,
+  ApiError,
+  boundedArraySchema,
+  isAccountActive,
+  isStorable,
+  type RouteContext,
+  type StoredRecord,
+  validationError,
+} from '../../../extension/index.ts';
 import { secondFactorCode } from '../access/second-factor.ts';
 import { withClientInput } from '../data/context.ts';
 import { type AccountsTabContext, loadAccount } from './context.ts';

@@ -1,8 +1,11 @@
-import type { Fields } from '../../../declare/field.ts';
-import type { ResourceGateway, StoredRecord } from '../../../declare/host.ts';
-import { snakeCase } from '../../../declare/naming.ts';
-import { ApiError } from '../../../platform/helpers/errors.ts';
-import { isId } from '../../../platform/helpers/ids.ts';
+import {
+  ApiError,
+  type Fields,
+  isId,
+  type ResourceGateway,
+  type StoredRecord,
+  snakeCase,
+} from '../../../extension/index.ts';
 import type { DataContext } from '../data/context.ts';
 import { findLabelField } from '../data/resource-info.ts';
 

@@ -1,14 +1,18 @@
 import { z } from 'zod';
 import { activeUserSql } from '../../../accounts/users/user-state.ts';
-import type { AccountPanel, PanelValue } from '../../../declare/account-panel.ts';
-import { isAccountActive } from '../../../declare/actor.ts';
-import type { StoredRecord } from '../../../declare/host.ts';
-import type { RouteContext } from '../../../declare/route.ts';
-import { quoteIdentifier } from '../../../platform/data/postgres/identifiers.ts';
-import { ApiError } from '../../../platform/helpers/errors.ts';
-import { isId } from '../../../platform/helpers/ids.ts';
-import { countParameter, toPage } from '../../../platform/helpers/pages.ts';
-import { withMeta } from '../../../platform/http/response.ts';
+import {
+  type AccountPanel,
+  ApiError,
+  countParameter,
+  isAccountActive,
+  isId,
+  type PanelValue,
+  quoteIdentifier,
+  type RouteContext,
+  type StoredRecord,
+  toPage,
+  withMeta,
+} from '../../../extension/index.ts';
 import { toNfc } from '../../../records/fields/text-rules.ts';
 import { escapePattern } from '../data/labels.ts';
 import type { AccountFields, AccountsTabContext } from './context.ts';

@@ -1,13 +1,18 @@
 import { z } from 'zod';
-import type { AccountPanel, AccountSection, PanelAction, PanelContent } from '../../../declare/account-panel.ts';
-import type { ConsoleRoute } from '../../../declare/console-tab.ts';
-import type { RouteContext } from '../../../declare/route.ts';
-import { isStorable } from '../../../platform/data/postgres/values.ts';
-import type { ConfigErrors } from '../../../platform/helpers/config-errors.ts';
-import { ApiError } from '../../../platform/helpers/errors.ts';
-import { isId } from '../../../platform/helpers/ids.ts';
-import { countParameter } from '../../../platform/helpers/pages.ts';
-import { withMeta } from '../../../platform/http/response.ts';
+import {
+  type AccountPanel,
+  type AccountSection,
+  ApiError,
+  type ConfigErrors,
+  type ConsoleRoute,
+  countParameter,
+  isId,
+  isStorable,
+  type PanelAction,
+  type PanelContent,
+  type RouteContext,
+  withMeta,
+} from '../../../extension/index.ts';
 import { secondFactorCode } from '../access/second-factor.ts';
 import { type AccountsTabContext, loadAccount } from './context.ts';
 

@@ -1,9 +1,11 @@
-import type { AccountPanel } from '../../../declare/account-panel.ts';
-import type { ConsoleTab } from '../../../declare/console-tab.ts';
-import type { ExtensionHost } from '../../../declare/extension.ts';
-import type { ResourceGateway } from '../../../declare/host.ts';
-import type { RouteContext } from '../../../declare/route.ts';
-import type { ConfigErrors } from '../../../platform/helpers/config-errors.ts';
+import type {
+  AccountPanel,
+  ConfigErrors,
+  ConsoleTab,
+  ExtensionHost,
+  ResourceGateway,
+  RouteContext,
+} from '../../../extension/index.ts';
 import {
   changeEmail,
   changeRoles,

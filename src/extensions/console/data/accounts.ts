@@ -1,7 +1,11 @@
-import type { ResourceGateway, StoredRecord } from '../../../declare/host.ts';
-import type { RouteContext } from '../../../declare/route.ts';
-import { ApiError, validationError } from '../../../platform/helpers/errors.ts';
-import { isId } from '../../../platform/helpers/ids.ts';
+import {
+  ApiError,
+  isId,
+  type ResourceGateway,
+  type RouteContext,
+  type StoredRecord,
+  validationError,
+} from '../../../extension/index.ts';
 import { type DataContext, withClientInput } from './context.ts';
 
 /** The fields of users that are changed in the Accounts tab, because they decide what an account can do and who can sign in to it. */

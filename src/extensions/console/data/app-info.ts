@@ -1,5 +1,4 @@
-import type { Fields } from '../../../declare/field.ts';
-import type { RouteContext } from '../../../declare/route.ts';
+import type { Fields, RouteContext } from '../../../extension/index.ts';
 import type { TabLink } from '../access/tabs.ts';
 import { listAccountFields, listFieldsOfNewAccount } from './accounts.ts';
 import type { DataContext } from './context.ts';

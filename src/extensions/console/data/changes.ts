@@ -1,10 +1,13 @@
 import type { Response } from 'express';
-import { emittedActionsOf, type RecordAction } from '../../../declare/events.ts';
-import type { ExtensionHost } from '../../../declare/extension.ts';
-import type { StoredRecord } from '../../../declare/host.ts';
-import type { RouteContext } from '../../../declare/route.ts';
-import { ApiError } from '../../../platform/helpers/errors.ts';
-import { newId } from '../../../platform/helpers/ids.ts';
+import {
+  ApiError,
+  type ExtensionHost,
+  emittedActionsOf,
+  newId,
+  type RecordAction,
+  type RouteContext,
+  type StoredRecord,
+} from '../../../extension/index.ts';
 import type { ConsoleAccess } from '../access/access.ts';
 
 /** Interval in ms at which streams send a heartbeat, and renew the mark that makes other processes publish their changes. */

@@ -1,12 +1,17 @@
 import { NO_PASSWORD } from '../../../accounts/passwords/password-hash.ts';
-import type { FieldSpec, Fields } from '../../../declare/field.ts';
-import type { FilesApi, StoredFile } from '../../../declare/file.ts';
-import type { ResourceGateway, StoredRecord } from '../../../declare/host.ts';
-import { snakeCase } from '../../../declare/naming.ts';
-import { quoteIdentifier } from '../../../platform/data/postgres/identifiers.ts';
-import type { Queryable } from '../../../platform/data/postgres/queryable.ts';
-import { fieldTypeOf } from '../../../records/fields/field-type.ts';
-import { findFileRules } from '../../../records/fields/types/file.ts';
+import {
+  type FieldSpec,
+  type Fields,
+  type FilesApi,
+  fieldTypeOf,
+  findFileRules,
+  type Queryable,
+  quoteIdentifier,
+  type ResourceGateway,
+  type StoredFile,
+  type StoredRecord,
+  snakeCase,
+} from '../../../extension/index.ts';
 import { findTarget, isSecretField, listFields, passwordFieldsOf } from './field-info.ts';
 
 /** A record, as the pages of the console show it. */

@@ -1,6 +1,4 @@
-import type { ExtensionHost } from '../../../declare/extension.ts';
-import type { ResourceGateway } from '../../../declare/host.ts';
-import { ApiError } from '../../../platform/helpers/errors.ts';
+import { ApiError, type ExtensionHost, type ResourceGateway } from '../../../extension/index.ts';
 import { InputError } from '../../../records/schema/rule-errors.ts';
 
 /** What the routes of the data browser work with. */

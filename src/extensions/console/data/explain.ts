@@ -1,8 +1,12 @@
-import type { Fields } from '../../../declare/field.ts';
-import type { ResourceGateway, StoredRecord, ViewContext } from '../../../declare/host.ts';
-import type { Action } from '../../../declare/resource.ts';
-import { ApiError } from '../../../platform/helpers/errors.ts';
-import { fieldTypeOf } from '../../../records/fields/field-type.ts';
+import {
+  type Action,
+  ApiError,
+  type Fields,
+  fieldTypeOf,
+  type ResourceGateway,
+  type StoredRecord,
+  type ViewContext,
+} from '../../../extension/index.ts';
 import { declaredOrDefaultPolicy } from '../../../records/schema/compile.ts';
 import type { DataContext } from './context.ts';
 import { findTarget, listFields, policyText } from './field-info.ts';

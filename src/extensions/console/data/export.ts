@@ -1,8 +1,7 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
-import type { RouteContext } from '../../../declare/route.ts';
-import { ApiError } from '../../../platform/helpers/errors.ts';
+import { ApiError, type RouteContext } from '../../../extension/index.ts';
 import { createRowFormatter, exportColumnsOf } from '../../../records/bulk/format-rows.ts';
 import type { ConsoleAccess } from '../access/access.ts';
 import { type DataContext, withClientInput } from './context.ts';

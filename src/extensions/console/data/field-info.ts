@@ -1,10 +1,16 @@
-import type { AnyField, FieldSpec, Fields } from '../../../declare/field.ts';
-import { compilePolicy, type Policy } from '../../../declare/policy.ts';
-import type { AnyResource } from '../../../declare/resource.ts';
 import type { Operator } from '../../../declare/service.ts';
-import { fieldTypeOf, supportedOperatorsOf } from '../../../records/fields/field-type.ts';
-import { isPersonalField } from '../../../records/fields/personal-data.ts';
-import { findFileRules } from '../../../records/fields/types/file.ts';
+import {
+  type AnyField,
+  type AnyResource,
+  compilePolicy,
+  type FieldSpec,
+  type Fields,
+  fieldTypeOf,
+  findFileRules,
+  isPersonalField,
+  type Policy,
+} from '../../../extension/index.ts';
+import { supportedOperatorsOf } from '../../../records/fields/field-type.ts';
 
 /** What the pages of the console know about a field. */
 export interface FieldInfo {

@@ -1,10 +1,12 @@
 import { z } from 'zod';
-import type { AuditTrailEntry } from '../../../declare/audit-trail.ts';
-import type { RouteContext } from '../../../declare/route.ts';
-import { ApiError } from '../../../platform/helpers/errors.ts';
-import { isId } from '../../../platform/helpers/ids.ts';
-import { countParameter } from '../../../platform/helpers/pages.ts';
-import { withMeta } from '../../../platform/http/response.ts';
+import {
+  ApiError,
+  type AuditTrailEntry,
+  countParameter,
+  isId,
+  type RouteContext,
+  withMeta,
+} from '../../../extension/index.ts';
 import type { DataContext } from './context.ts';
 import { readLabels } from './labels.ts';
 

@@ -1,8 +1,6 @@
 import { PassThrough, type Readable } from 'node:stream';
 import { z } from 'zod';
-import type { BinaryBody } from '../../../declare/body.ts';
-import type { RouteContext } from '../../../declare/route.ts';
-import { ApiError, validationError } from '../../../platform/helpers/errors.ts';
+import { ApiError, type BinaryBody, type RouteContext, validationError } from '../../../extension/index.ts';
 import { type FileRow, readRows } from '../../../records/bulk/read-rows.ts';
 import { createRowConverter, writeRows } from '../../../records/bulk/write-rows.ts';
 import type { ConsoleAccess } from '../access/access.ts';

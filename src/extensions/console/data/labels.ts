@@ -1,8 +1,11 @@
-import type { Fields } from '../../../declare/field.ts';
-import type { ResourceGateway, StoredRecord } from '../../../declare/host.ts';
-import { snakeCase } from '../../../declare/naming.ts';
-import { quoteIdentifier } from '../../../platform/data/postgres/identifiers.ts';
-import { isId } from '../../../platform/helpers/ids.ts';
+import {
+  type Fields,
+  isId,
+  quoteIdentifier,
+  type ResourceGateway,
+  type StoredRecord,
+  snakeCase,
+} from '../../../extension/index.ts';
 import { toNfc } from '../../../records/fields/text-rules.ts';
 import type { DataContext } from './context.ts';
 import { findTarget, isSecretField, listFields } from './field-info.ts';

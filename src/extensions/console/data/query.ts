@@ -1,7 +1,10 @@
-import type { FieldSpec, Fields } from '../../../declare/field.ts';
-import type { ResourceGateway } from '../../../declare/host.ts';
-import type { ReverseRelation } from '../../../declare/relation.ts';
-import { ApiError } from '../../../platform/helpers/errors.ts';
+import {
+  ApiError,
+  type FieldSpec,
+  type Fields,
+  type ResourceGateway,
+  type ReverseRelation,
+} from '../../../extension/index.ts';
 import type { DataContext } from './context.ts';
 import { findTarget } from './field-info.ts';
 

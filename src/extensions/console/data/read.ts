@@ -1,13 +1,18 @@
 import { z } from 'zod';
-import type { Fields } from '../../../declare/field.ts';
-import type { ResourceGateway, StoredRecord, ViewContext } from '../../../declare/host.ts';
-import { snakeCase } from '../../../declare/naming.ts';
-import type { RouteContext } from '../../../declare/route.ts';
-import { isStatementTimeout } from '../../../platform/data/postgres/errors.ts';
-import { quoteIdentifier } from '../../../platform/data/postgres/identifiers.ts';
-import { ApiError, validationError } from '../../../platform/helpers/errors.ts';
-import { isId } from '../../../platform/helpers/ids.ts';
-import { withMeta } from '../../../platform/http/response.ts';
+import {
+  ApiError,
+  type Fields,
+  isId,
+  isStatementTimeout,
+  quoteIdentifier,
+  type ResourceGateway,
+  type RouteContext,
+  type StoredRecord,
+  snakeCase,
+  type ViewContext,
+  validationError,
+  withMeta,
+} from '../../../extension/index.ts';
 import { type ConsoleRecord, cutLongValues, maskEncryptedValues, toConsoleRecords } from './console-form.ts';
 import { type DataContext, withClientInput } from './context.ts';
 import { describePolicy, explainAccess, hasRoute, isRefusal } from './explain.ts';

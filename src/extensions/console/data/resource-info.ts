@@ -1,9 +1,15 @@
-import type { FieldSpec, Fields } from '../../../declare/field.ts';
-import type { ResourceGateway } from '../../../declare/host.ts';
-import { pluralName } from '../../../declare/naming.ts';
-import type { ReverseRelation } from '../../../declare/relation.ts';
-import { ACTIONS, type Action, type AnyResource } from '../../../declare/resource.ts';
-import { declaredOrDefaultPolicy, ownerFieldOf } from '../../../records/schema/compile.ts';
+import {
+  ACTIONS,
+  type Action,
+  type AnyResource,
+  type FieldSpec,
+  type Fields,
+  ownerFieldOf,
+  pluralName,
+  type ResourceGateway,
+  type ReverseRelation,
+} from '../../../extension/index.ts';
+import { declaredOrDefaultPolicy } from '../../../records/schema/compile.ts';
 import { describeField, type FieldInfo, findTarget, isSecretField, listFields, policyText } from './field-info.ts';
 
 /** The records of a resource that refer to a record. */

@@ -1,7 +1,5 @@
 import { z } from 'zod';
-import type { Route } from '../../../declare/route.ts';
-import { isId } from '../../../platform/helpers/ids.ts';
-import { countParameter } from '../../../platform/helpers/pages.ts';
+import { countParameter, isId, type Route } from '../../../extension/index.ts';
 import type { ConsoleAccess } from '../access/access.ts';
 import type { TabLink } from '../access/tabs.ts';
 import { createAppInfoReader } from './app-info.ts';

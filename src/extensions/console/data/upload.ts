@@ -1,11 +1,14 @@
 import type { Readable } from 'node:stream';
 import { z } from 'zod';
-import type { BinaryBody } from '../../../declare/body.ts';
-import type { Fields } from '../../../declare/field.ts';
-import type { RouteContext } from '../../../declare/route.ts';
-import { ApiError, validationError } from '../../../platform/helpers/errors.ts';
-import { mediaTypeOf } from '../../../platform/http/bodies/body-stream.ts';
-import { findFileRules } from '../../../records/fields/types/file.ts';
+import {
+  ApiError,
+  type BinaryBody,
+  type Fields,
+  findFileRules,
+  mediaTypeOf,
+  type RouteContext,
+  validationError,
+} from '../../../extension/index.ts';
 import type { DataContext } from './context.ts';
 
 /** The bytes of a file. The rules of the field limit them. */

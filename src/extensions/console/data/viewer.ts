@@ -1,8 +1,4 @@
-import { isAccountActive } from '../../../declare/actor.ts';
-import type { Viewer } from '../../../declare/policy.ts';
-import type { ActAs } from '../../../declare/service.ts';
-import { validationError } from '../../../platform/helpers/errors.ts';
-import { isId } from '../../../platform/helpers/ids.ts';
+import { type ActAs, isAccountActive, isId, type Viewer, validationError } from '../../../extension/index.ts';
 import { runAsActor } from '../../../rules/acting.ts';
 import type { DataContext } from './context.ts';
 

@@ -1,11 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import type { ResourceGateway, StoredRecord } from '../../../declare/host.ts';
-import type { RouteContext } from '../../../declare/route.ts';
-import { ApiError, validationError } from '../../../platform/helpers/errors.ts';
-import { isId } from '../../../platform/helpers/ids.ts';
-import { boundedArraySchema } from '../../../platform/helpers/json/bounded-array.ts';
-import { withMeta } from '../../../platform/http/response.ts';
+import {
+  ApiError,
+  boundedArraySchema,
+  isId,
+  type ResourceGateway,
+  type RouteContext,
+  type StoredRecord,
+  validationError,
+  withMeta,
+} from '../../../extension/index.ts';
 import { parseIfMatchHeader } from '../../../records/store/versions.ts';
 import { secondFactorCode } from '../access/second-factor.ts';
 import {

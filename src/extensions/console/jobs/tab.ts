@@ -1,10 +1,16 @@
 import { z } from 'zod';
-import type { ConsoleRoute, ConsoleTab } from '../../../declare/console-tab.ts';
-import type { Host } from '../../../declare/host.ts';
-import type { JobRecord, JobStatus, Jobs } from '../../../declare/job-queue.ts';
-import { suggestKnownNames } from '../../../platform/helpers/did-you-mean.ts';
-import { ApiError, validationError } from '../../../platform/helpers/errors.ts';
-import { withMeta } from '../../../platform/http/response.ts';
+import {
+  ApiError,
+  type ConsoleRoute,
+  type ConsoleTab,
+  type Host,
+  type JobRecord,
+  type JobStatus,
+  type Jobs,
+  suggestKnownNames,
+  validationError,
+  withMeta,
+} from '../../../extension/index.ts';
 
 const PAGE_SIZE = 20;
 const MAX_ERROR_LENGTH = 200;

@@ -1,13 +1,16 @@
 import type { Response } from 'express';
 import { z } from 'zod';
-import type { ConsoleRoute, ConsoleTab } from '../../../declare/console-tab.ts';
-import type { Host } from '../../../declare/host.ts';
-import type { RouteContext } from '../../../declare/route.ts';
-import { isStorable } from '../../../platform/data/postgres/values.ts';
-import { ApiError } from '../../../platform/helpers/errors.ts';
-import { isId } from '../../../platform/helpers/ids.ts';
-import { toPage } from '../../../platform/helpers/pages.ts';
-import { withMeta } from '../../../platform/http/response.ts';
+import {
+  ApiError,
+  type ConsoleRoute,
+  type ConsoleTab,
+  type Host,
+  isId,
+  isStorable,
+  type RouteContext,
+  toPage,
+  withMeta,
+} from '../../../extension/index.ts';
 import { type CompleteMail, validateMail } from '../../../platform/mail/message.ts';
 import { createMailStore } from '../../../platform/mail/store.ts';
 

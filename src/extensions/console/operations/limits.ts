@@ -1,9 +1,13 @@
 import { isIP } from 'node:net';
-import type { ExtensionHost } from '../../../declare/extension.ts';
-import type { RouteContext } from '../../../declare/route.ts';
-import { ApiError, ownLockoutError } from '../../../platform/helpers/errors.ts';
-import { isId } from '../../../platform/helpers/ids.ts';
-import { addressOf, clientKeyOf } from '../../../platform/http/client-address.ts';
+import {
+  ApiError,
+  addressOf,
+  clientKeyOf,
+  type ExtensionHost,
+  isId,
+  ownLockoutError,
+  type RouteContext,
+} from '../../../extension/index.ts';
 import type { CountedClient } from '../../../platform/work/limits/index.ts';
 
 type LimitsHost = Pick<ExtensionHost, 'limits' | 'processes' | 'settings' | 'env' | 'routes' | 'accounts' | 'users'>;

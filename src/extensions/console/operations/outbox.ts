@@ -1,5 +1,4 @@
-import type { Host } from '../../../declare/host.ts';
-import { ApiError } from '../../../platform/helpers/errors.ts';
+import { ApiError, type Host } from '../../../extension/index.ts';
 import { MAX_COUNTED_ROWS, readOutboxState } from '../../../platform/work/outbox/state.ts';
 
 const MAX_EVENTS = 100;

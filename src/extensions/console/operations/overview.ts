@@ -1,4 +1,4 @@
-import type { Host } from '../../../declare/host.ts';
+import type { Host } from '../../../extension/index.ts';
 import { MAX_COUNTED_ROWS, type OutboxState, readOutboxState } from '../../../platform/work/outbox/state.ts';
 import type { ConnectionFacts } from '../../../platform/work/processes/facts.ts';
 import { type ProcessList, type RequestSummary, summarizeRequests } from './processes.ts';

@@ -1,4 +1,4 @@
-import type { Host } from '../../../declare/host.ts';
+import type { Host } from '../../../extension/index.ts';
 import { explainRedisProblem, isRedisError } from '../../../platform/data/redis/problems.ts';
 import type { RunningProcess } from '../../../platform/work/processes/registry.ts';
 

@@ -1,8 +1,5 @@
 import type { Job, Queue } from 'bullmq';
-import type { Host } from '../../../declare/host.ts';
-import { withDeadline } from '../../../platform/helpers/concurrency/deadline.ts';
-import { ApiError } from '../../../platform/helpers/errors.ts';
-import { redactTokens } from '../../../platform/observability/log.ts';
+import { ApiError, type Host, redactTokens, withDeadline } from '../../../extension/index.ts';
 import type { QueueFailure } from '../../../platform/work/processes/facts.ts';
 import type { ProcessList } from './processes.ts';
 

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import type { Host } from '../../../declare/host.ts';
+import type { Host } from '../../../extension/index.ts';
 import { describePostgresProblem, suggestPostgresFix } from '../../../platform/data/postgres/problems.ts';
 import { toCluster } from '../../../platform/data/redis/connections.ts';
 import { describeRedisProblem, suggestRedisFix } from '../../../platform/data/redis/problems.ts';

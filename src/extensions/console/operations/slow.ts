@@ -1,4 +1,4 @@
-import type { Host } from '../../../declare/host.ts';
+import type { Host } from '../../../extension/index.ts';
 import type { SlowRequest, SlowStatement } from '../../../platform/work/processes/slow-log.ts';
 import { withoutValues } from '../../../platform/work/processes/statement-text.ts';
 

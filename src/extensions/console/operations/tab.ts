@@ -1,11 +1,14 @@
 import { z } from 'zod';
-import type { ConsoleRoute, ConsoleTab } from '../../../declare/console-tab.ts';
-import type { ExtensionHost } from '../../../declare/extension.ts';
-import type { RouteContext } from '../../../declare/route.ts';
+import {
+  ApiError,
+  type ConsoleRoute,
+  type ConsoleTab,
+  type ExtensionHost,
+  isId,
+  type RouteContext,
+} from '../../../extension/index.ts';
 import { toPublicDatabaseError } from '../../../platform/data/postgres/errors.ts';
 import { explainRedisProblem, isRedisError } from '../../../platform/data/redis/problems.ts';
-import { ApiError } from '../../../platform/helpers/errors.ts';
-import { isId } from '../../../platform/helpers/ids.ts';
 import {
   clearClient,
   clearLockout,

@@ -1,9 +1,12 @@
 import { z } from 'zod';
-import type { ConsoleRoute } from '../../../declare/console-tab.ts';
-import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import type { SimulatedBehavior, SimulatedDevices } from '../../../declare/push.ts';
-import { validationError } from '../../../platform/helpers/errors.ts';
-import { boundedArraySchema } from '../../../platform/helpers/json/bounded-array.ts';
+import {
+  boundedArraySchema,
+  type ConsoleRoute,
+  type Host,
+  type ResourceGateway,
+  validationError,
+} from '../../../extension/index.ts';
 
 const MAX_NOTIFICATIONS = 20;
 const AUDIENCE_FIELDS = ['to', 'deviceIds', 'tokens', 'platform'];

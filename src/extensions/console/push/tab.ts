@@ -6,14 +6,17 @@ import {
   readDevice,
   removeDevice,
 } from '../../../accounts/devices/index.ts';
-import type { ConsoleTab } from '../../../declare/console-tab.ts';
-import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import type { SimulatedDevices } from '../../../declare/push.ts';
-import type { RouteContext } from '../../../declare/route.ts';
-import { ApiError } from '../../../platform/helpers/errors.ts';
-import { isId } from '../../../platform/helpers/ids.ts';
-import { toPage } from '../../../platform/helpers/pages.ts';
-import { withMeta } from '../../../platform/http/response.ts';
+import {
+  ApiError,
+  type ConsoleTab,
+  type Host,
+  isId,
+  type ResourceGateway,
+  type RouteContext,
+  toPage,
+  withMeta,
+} from '../../../extension/index.ts';
 import { listPushes } from '../../../push/history/list-pushes.ts';
 import { readPushChunks, readPushesOfDevice, readRemovedDevices } from '../../../push/history/push-devices.ts';
 import { readPush } from '../../../push/history/read-push.ts';

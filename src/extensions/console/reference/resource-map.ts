@@ -1,10 +1,18 @@
-import type { ExtensionHost } from '../../../declare/extension.ts';
-import type { FieldSpec, Fields } from '../../../declare/field.ts';
-import { pluralName } from '../../../declare/naming.ts';
-import { compilePolicy, declaredPolicy, type Policy, textOfPolicyFunction, VERIFIED } from '../../../declare/policy.ts';
-import type { OnDelete } from '../../../declare/relation.ts';
-import { ACTIONS, type Action, type AnyResource } from '../../../declare/resource.ts';
-import type { Route } from '../../../declare/route.ts';
+import { declaredPolicy, textOfPolicyFunction } from '../../../declare/policy.ts';
+import {
+  ACTIONS,
+  type Action,
+  type AnyResource,
+  compilePolicy,
+  type ExtensionHost,
+  type FieldSpec,
+  type Fields,
+  type OnDelete,
+  type Policy,
+  pluralName,
+  type Route,
+  VERIFIED,
+} from '../../../extension/index.ts';
 import { declaredUserRoles } from '../../../records/configuration/roles.ts';
 import { declaredOrDefaultPolicy } from '../../../records/schema/compile.ts';
 import { findTarget, listFields } from '../data/field-info.ts';

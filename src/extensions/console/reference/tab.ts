@@ -1,9 +1,12 @@
 import { z } from 'zod';
-import type { ConsoleRoute, ConsoleTab } from '../../../declare/console-tab.ts';
-import type { ExtensionHost } from '../../../declare/extension.ts';
-import type { RouteContext } from '../../../declare/route.ts';
-import { ApiError } from '../../../platform/helpers/errors.ts';
-import { isId } from '../../../platform/helpers/ids.ts';
+import {
+  ApiError,
+  type ConsoleRoute,
+  type ConsoleTab,
+  type ExtensionHost,
+  isId,
+  type RouteContext,
+} from '../../../extension/index.ts';
 import { assertSentByOwnPage } from '../access/access.ts';
 import { describeMap, type ResourceMap } from './resource-map.ts';
 

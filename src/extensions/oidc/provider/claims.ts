@@ -1,6 +1,4 @@
-import type { Identity } from '../../../declare/accounts.ts';
-import { isStorable } from '../../../platform/data/postgres/values.ts';
-import { isEmailAddress } from '../../../platform/helpers/email-address.ts';
+import { type Identity, isEmailAddress, isStorable } from '../../../extension/index.ts';
 import type { OidcClaims, ProviderSettings } from './settings.ts';
 
 const MAX_NAME = 100;

@@ -1,6 +1,6 @@
 import type { RemoteJWKSet } from 'jose';
 import type * as OpenidClient from 'openid-client';
-import { ApiError } from '../../../platform/helpers/errors.ts';
+import { ApiError } from '../../../extension/index.ts';
 import { readOwnName } from './claims.ts';
 import { createProviderFetch, isProviderUnavailable, ProviderUnavailableError } from './fetch.ts';
 import { CLOCK_TOLERANCE_SECONDS, verifyIdToken } from './id-token.ts';

@@ -1,5 +1,5 @@
 import type { CustomFetch } from 'openid-client';
-import { assertOutsideTransaction } from '../../../platform/data/postgres/transaction-watch.ts';
+import { assertOutsideTransaction } from '../../../extension/index.ts';
 
 /** Time limit in ms of a request to a provider: connection, headers and body together. */
 const TIMEOUT_MS = 10_000;

@@ -1,5 +1,5 @@
 import type { JWTVerifyGetKey } from 'jose';
-import { isStorable } from '../../../platform/data/postgres/values.ts';
+import { isStorable } from '../../../extension/index.ts';
 import { loadJose } from './libraries.ts';
 import type { OidcClaims } from './settings.ts';
 

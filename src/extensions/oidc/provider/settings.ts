@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { emailSchema } from '../../../platform/helpers/email-address.ts';
+import { emailSchema } from '../../../extension/index.ts';
 
 /** What a provider says about the account of a user: the claims of the ID token, of UserInfo, or of the provider's own API. */
 export type OidcClaims = Readonly<Record<string, unknown>> & {

@@ -1,4 +1,4 @@
-import { escapeHtml } from '../../../platform/helpers/escape-html.ts';
+import { escapeHtml } from '../../../extension/index.ts';
 import type { SimulatedPerson } from '../provider/settings.ts';
 
 /** The headers of the page. No `form-action`, because browsers also apply it to the redirect to the app. */

@@ -1,9 +1,12 @@
 import { z } from 'zod';
-import { findInvitationByToken, invalidInvitationError } from '../../../accounts/invitations/invitations.ts';
-import { createTokenSchema } from '../../../accounts/invitations/route-parts.ts';
-import type { RouteContext } from '../../../declare/route.ts';
-import { ApiError } from '../../../platform/helpers/errors.ts';
-import { addressOf } from '../../../platform/http/client-address.ts';
+import {
+  ApiError,
+  addressOf,
+  createTokenSchema,
+  findInvitationByToken,
+  invalidInvitationError,
+  type RouteContext,
+} from '../../../extension/index.ts';
 import type { Membership } from '../membership/context.ts';
 import type { Members } from '../membership/members.ts';
 import { ORGANISATION } from '../membership/resources.ts';

@@ -1,13 +1,21 @@
 import { z } from 'zod';
-import { type Invitations, resendInvitation, sendInvitation } from '../../../accounts/invitations/invitations.ts';
-import { createInvitationMailCounter, INVITATION_MAIL_LIMIT } from '../../../accounts/invitations/settings.ts';
-import { createInvitationStore, type Invitation, type InvitationTable } from '../../../accounts/invitations/store.ts';
-import { isAccountActive } from '../../../declare/actor.ts';
-import type { RouteContext } from '../../../declare/route.ts';
-import type { Services } from '../../../declare/service.ts';
-import type { Executor } from '../../../platform/data/postgres/queryable.ts';
-import { emailInput } from '../../../platform/helpers/email-address.ts';
-import { ApiError, validationError } from '../../../platform/helpers/errors.ts';
+import {
+  ApiError,
+  createInvitationMailCounter,
+  createInvitationStore,
+  type Executor,
+  emailInput,
+  INVITATION_MAIL_LIMIT,
+  type Invitation,
+  type Invitations,
+  type InvitationTable,
+  isAccountActive,
+  type RouteContext,
+  resendInvitation,
+  type Services,
+  sendInvitation,
+  validationError,
+} from '../../../extension/index.ts';
 import { type Access, createOrganisationLock, findRole, type OrganisationContext } from '../membership/context.ts';
 
 const DAY_MS = 24 * 60 * 60_000;

@@ -1,14 +1,16 @@
 import { z } from 'zod';
-import { revokeInvitation } from '../../../accounts/invitations/invitations.ts';
 import {
+  ApiError,
   createInvitationShape,
+  emailShape,
   invitationRouteParts,
   listInvitations,
-} from '../../../accounts/invitations/route-parts.ts';
-import { type Route, type RouteContext, recordShape } from '../../../declare/route.ts';
-import { emailShape } from '../../../platform/helpers/email-address.ts';
-import { ApiError } from '../../../platform/helpers/errors.ts';
-import { withoutCaching } from '../../../platform/http/response.ts';
+  type Route,
+  type RouteContext,
+  recordShape,
+  revokeInvitation,
+  withoutCaching,
+} from '../../../extension/index.ts';
 import { type Access, loadAccess } from '../membership/context.ts';
 import type { Members } from '../membership/members.ts';
 import { MEMBERSHIP } from '../membership/resources.ts';

@@ -1,9 +1,13 @@
 import type { Request } from 'express';
-import { ORGANISATION_CHOICE, type OrganisationChoice } from '../../../declare/actor.ts';
-import type { RecordFilter, Viewer } from '../../../declare/policy.ts';
-import type { Services } from '../../../declare/service.ts';
-import { ApiError } from '../../../platform/helpers/errors.ts';
-import { isId } from '../../../platform/helpers/ids.ts';
+import {
+  ApiError,
+  isId,
+  ORGANISATION_CHOICE,
+  type OrganisationChoice,
+  type RecordFilter,
+  type Services,
+  type Viewer,
+} from '../../../extension/index.ts';
 import { isOperatorObject, isPlainObject } from '../../../records/query/comparison.ts';
 import { hasGlobalAccess, type OrganisationSettings } from './settings.ts';
 import { isSlug } from './slug.ts';

@@ -1,13 +1,17 @@
-import type { Accounts } from '../../../declare/accounts.ts';
-import type { ExtensionHost } from '../../../declare/extension.ts';
-import type { ResourceGateway, StoredRecord } from '../../../declare/host.ts';
-import type { Viewer } from '../../../declare/policy.ts';
-import type { RouteContext } from '../../../declare/route.ts';
-import type { Services, Transaction } from '../../../declare/service.ts';
-import { quoteIdentifier } from '../../../platform/data/postgres/identifiers.ts';
-import type { Executor } from '../../../platform/data/postgres/queryable.ts';
-import { ApiError } from '../../../platform/helpers/errors.ts';
-import { isId } from '../../../platform/helpers/ids.ts';
+import {
+  type Accounts,
+  ApiError,
+  type Executor,
+  type ExtensionHost,
+  isId,
+  quoteIdentifier,
+  type ResourceGateway,
+  type RouteContext,
+  type Services,
+  type StoredRecord,
+  type Transaction,
+  type Viewer,
+} from '../../../extension/index.ts';
 import { getOrganisationChoice, noOrganisationError, organisationFilter } from './access.ts';
 import { MEMBERSHIP, ORGANISATION } from './resources.ts';
 import { hasGlobalAccess, type OrganisationRoles, type OrganisationSettings } from './settings.ts';

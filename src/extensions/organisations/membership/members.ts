@@ -1,6 +1,4 @@
-import type { Viewer } from '../../../declare/policy.ts';
-import { ApiError, validationError } from '../../../platform/helpers/errors.ts';
-import { isId } from '../../../platform/helpers/ids.ts';
+import { ApiError, isId, type Viewer, validationError } from '../../../extension/index.ts';
 import {
   createOrganisationLock,
   createOwnerCounter,

@@ -1,9 +1,13 @@
-import { Field, type Fields } from '../../../declare/field.ts';
-import type { PolicyFunction } from '../../../declare/policy.ts';
-import { defineResource, type Resource } from '../../../declare/resource.ts';
-import type { ConfigErrors } from '../../../platform/helpers/config-errors.ts';
-import { validationError } from '../../../platform/helpers/errors.ts';
-import { f } from '../../../records/fields/f.ts';
+import {
+  type ConfigErrors,
+  defineResource,
+  Field,
+  type Fields,
+  f,
+  type PolicyFunction,
+  type Resource,
+  validationError,
+} from '../../../extension/index.ts';
 import type { OrganisationScope } from './access.ts';
 import { createRolePolicy, withRoleRules } from './role-policies.ts';
 import { hasGlobalAccess, type OrganisationRoles, type OrganisationSettings } from './settings.ts';

@@ -1,7 +1,12 @@
-import { Field, type Fields } from '../../../declare/field.ts';
-import { describePolicyFunction, type Policy, type PolicyFunction } from '../../../declare/policy.ts';
-import type { ConfigErrors } from '../../../platform/helpers/config-errors.ts';
-import { suggestKnownNames } from '../../../platform/helpers/did-you-mean.ts';
+import { describePolicyFunction } from '../../../declare/policy.ts';
+import {
+  type ConfigErrors,
+  Field,
+  type Fields,
+  type Policy,
+  type PolicyFunction,
+  suggestKnownNames,
+} from '../../../extension/index.ts';
 import type { OrganisationRoles } from './settings.ts';
 
 /** A policy word that means a role in the organisation of the record. */

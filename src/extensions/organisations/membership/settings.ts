@@ -1,12 +1,16 @@
 import { z } from 'zod';
-import { invitationTtlSetting, invitationUrlSetting } from '../../../accounts/invitations/settings.ts';
-import type { Fields } from '../../../declare/field.ts';
-import { allowsEveryRecord, type Policy, roleNameError, type Viewer } from '../../../declare/policy.ts';
+import { roleNameError } from '../../../declare/policy.ts';
 import {
+  allowsEveryRecord,
   compiledPolicySettingSchema,
+  type Fields,
+  invitationTtlSetting,
+  invitationUrlSetting,
+  type Policy,
   policySettingSchema,
+  type Viewer,
   wholeNumberSettingSchema,
-} from '../../../extension/setting-schemas.ts';
+} from '../../../extension/index.ts';
 
 const MAX_ROLES = 20;
 const ROLES_ERROR = `must be a list of 1 to ${MAX_ROLES} role names, from the most to the least powerful`;

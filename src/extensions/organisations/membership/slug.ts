@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { isId } from '../../../platform/helpers/ids.ts';
+import { isId } from '../../../extension/index.ts';
 
 /** Lower-case letters of ASCII, digits and single hyphens: two different slugs never look alike. */
 export const SLUG_PATTERN = /^[a-z0-9]+(-[a-z0-9]+)*$/;

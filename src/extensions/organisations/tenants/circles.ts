@@ -1,6 +1,4 @@
-import type { Fields } from '../../../declare/field.ts';
-import type { Host, StoredRecord } from '../../../declare/host.ts';
-import { ApiError } from '../../../platform/helpers/errors.ts';
+import { ApiError, type Fields, type Host, type StoredRecord } from '../../../extension/index.ts';
 import type { TenantFields } from './tenant.ts';
 
 /** A record of an organisation. */

@@ -1,10 +1,19 @@
-import type { Field, Fields, TenantCaller } from '../../../declare/field.ts';
-import type { CompiledPolicy, Viewer } from '../../../declare/policy.ts';
-import type { AnyResource, HookContext, Hooks } from '../../../declare/resource.ts';
-import type { Services } from '../../../declare/service.ts';
-import { ApiError, type ErrorDetails, validationError } from '../../../platform/helpers/errors.ts';
+import type { TenantCaller } from '../../../declare/field.ts';
+import {
+  type AnyResource,
+  ApiError,
+  allowsAction,
+  type CompiledPolicy,
+  type ErrorDetails,
+  type Field,
+  type Fields,
+  type HookContext,
+  type Hooks,
+  type Services,
+  type Viewer,
+  validationError,
+} from '../../../extension/index.ts';
 import { missingReferenceMessage } from '../../../records/schema/references.ts';
-import { allowsAction } from '../../../rules/allows-action.ts';
 import {
   getOrganisationChoice,
   noOrganisationError,

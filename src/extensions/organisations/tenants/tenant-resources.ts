@@ -1,8 +1,18 @@
-import { Field, type FieldSpec, type Fields } from '../../../declare/field.ts';
-import { compilePolicy, type Policy, type RecordFilter, replacePolicy } from '../../../declare/policy.ts';
-import { ACTIONS, type AnyResource, type ScopeArguments } from '../../../declare/resource.ts';
-import type { Route, RouteBuilder } from '../../../declare/route.ts';
-import { ConfigErrors } from '../../../platform/helpers/config-errors.ts';
+import { replacePolicy } from '../../../declare/policy.ts';
+import {
+  ACTIONS,
+  type AnyResource,
+  ConfigErrors,
+  compilePolicy,
+  Field,
+  type FieldSpec,
+  type Fields,
+  type Policy,
+  type RecordFilter,
+  type Route,
+  type RouteBuilder,
+  type ScopeArguments,
+} from '../../../extension/index.ts';
 import { intersectFilters } from '../membership/access.ts';
 import { createRolePolicy, splitPolicy, withRoleRules } from '../membership/role-policies.ts';
 import { createOrganisationChooser, createTenantHooks, type TenantContext } from './tenant-hooks.ts';

@@ -1,6 +1,4 @@
-import { Field } from '../../../declare/field.ts';
-import type { AnyResource } from '../../../declare/resource.ts';
-import { f } from '../../../records/fields/f.ts';
+import { type AnyResource, Field, f } from '../../../extension/index.ts';
 
 /**
  * The field that makes a resource belong to organisations: members see only the records of their organisations. A create sets it to the

@@ -1,8 +1,11 @@
-import type { Fields } from '../../../declare/field.ts';
-import type { ResourceGateway } from '../../../declare/host.ts';
-import type { AnyResource } from '../../../declare/resource.ts';
-import type { ConfigErrors } from '../../../platform/helpers/config-errors.ts';
-import { createErasurePlan, type ErasurePlan } from '../../../records/schema/erasure-plan.ts';
+import {
+  type AnyResource,
+  type ConfigErrors,
+  createErasurePlan,
+  type ErasurePlan,
+  type Fields,
+  type ResourceGateway,
+} from '../../../extension/index.ts';
 
 /** Returns the unique indexes in which anonymized records of several owners would have the same values. */
 function findClashingIndexes({ indexes = [] }: AnyResource, { ownerField, personal }: ErasurePlan): string[] {

@@ -1,7 +1,4 @@
-import type { Accounts } from '../../../declare/accounts.ts';
-import type { ExtensionHost } from '../../../declare/extension.ts';
-import type { ResourceGateway } from '../../../declare/host.ts';
-import { quoteIdentifier } from '../../../platform/data/postgres/identifiers.ts';
+import { type Accounts, type ExtensionHost, quoteIdentifier, type ResourceGateway } from '../../../extension/index.ts';
 import { createErasureFinisher } from './finish.ts';
 import type { RecordEraser, RunningErasure } from './record-eraser.ts';
 import type { createOutboxRedactor } from './record-statements.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { index, integer, jsonb, pgTable, sql, text, timestamptz } from '../../../platform/data/postgres/drizzle.ts';
+import { index, integer, jsonb, pgTable, sql, text, timestamptz } from '../../../extension/index.ts';
 
 /** Erasures of accounts, with their reports. The only personal data in the table are ids. */
 export const erasures = pgTable(

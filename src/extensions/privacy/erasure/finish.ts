@@ -1,9 +1,11 @@
-import type { Accounts } from '../../../declare/accounts.ts';
-import type { ExtensionHost } from '../../../declare/extension.ts';
-import type { ResourceGateway } from '../../../declare/host.ts';
-import { quoteIdentifier } from '../../../platform/data/postgres/identifiers.ts';
-import { localeOfUser } from '../../../platform/helpers/locale.ts';
-import { appHostOf } from '../../../platform/settings/environment.ts';
+import {
+  type Accounts,
+  appHostOf,
+  type ExtensionHost,
+  localeOfUser,
+  quoteIdentifier,
+  type ResourceGateway,
+} from '../../../extension/index.ts';
 import type { KeptData } from './erasure.ts';
 import type { RecordEraser, RunningErasure } from './record-eraser.ts';
 import { ADD_TO_COUNT, FINISH_ERASURE, STORE_NOTICE_ID } from './sql.ts';

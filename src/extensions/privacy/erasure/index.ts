@@ -1,12 +1,16 @@
-import type { Accounts } from '../../../declare/accounts.ts';
-import type { ExtensionHost, FeatureParts } from '../../../declare/extension.ts';
-import type { ResourceGateway } from '../../../declare/host.ts';
-import { quoteIdentifier } from '../../../platform/data/postgres/identifiers.ts';
-import { ConfigErrors } from '../../../platform/helpers/config-errors.ts';
-import { createReclaimSweep, createRetentionSweep } from '../../../platform/work/leased-work/sweeps.ts';
-import type { OutboxConsumer } from '../../../platform/work/outbox/consumer.ts';
-import type { Sweep } from '../../../platform/work/outbox/relay.ts';
-import { createErasurePlan } from '../../../records/schema/erasure-plan.ts';
+import {
+  type Accounts,
+  ConfigErrors,
+  createErasurePlan,
+  createReclaimSweep,
+  createRetentionSweep,
+  type ExtensionHost,
+  type FeatureParts,
+  type OutboxConsumer,
+  quoteIdentifier,
+  type ResourceGateway,
+  type Sweep,
+} from '../../../extension/index.ts';
 import { checkErasureConfig } from './config-errors.ts';
 import { createEraseAccountJob } from './erase-account.ts';
 import { createRecordEraser } from './record-eraser.ts';

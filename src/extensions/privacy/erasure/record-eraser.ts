@@ -1,11 +1,16 @@
-import type { Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
-import type { Hooks } from '../../../declare/resource.ts';
-import type { Transaction } from '../../../declare/service.ts';
+import {
+  type ErasurePlan,
+  type Hooks,
+  type Host,
+  isStatementTimeout,
+  isTransient,
+  newId,
+  type ResourceGateway,
+  type StoredRecord,
+  scanRows,
+  type Transaction,
+} from '../../../extension/index.ts';
 import type { Statement } from '../../../platform/data/postgres/connection.ts';
-import { isStatementTimeout, isTransient } from '../../../platform/data/postgres/errors.ts';
-import { scanRows } from '../../../platform/data/postgres/scan.ts';
-import { newId } from '../../../platform/helpers/ids.ts';
-import type { ErasurePlan } from '../../../records/schema/erasure-plan.ts';
 import { createRecordStatements } from './record-statements.ts';
 import { ADD_TO_COUNT } from './sql.ts';
 

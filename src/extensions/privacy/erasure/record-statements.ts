@@ -1,10 +1,14 @@
-import type { Fields } from '../../../declare/field.ts';
-import type { Host, ResourceGateway } from '../../../declare/host.ts';
-import { snakeCase } from '../../../declare/naming.ts';
-import { quoteIdentifier } from '../../../platform/data/postgres/identifiers.ts';
-import { quoteLiteral } from '../../../platform/data/postgres/values.ts';
-import { fieldTypeOf } from '../../../records/fields/field-type.ts';
-import type { EmptiedField, ErasurePlan } from '../../../records/schema/erasure-plan.ts';
+import {
+  type EmptiedField,
+  type ErasurePlan,
+  type Fields,
+  fieldTypeOf,
+  type Host,
+  quoteIdentifier,
+  quoteLiteral,
+  type ResourceGateway,
+  snakeCase,
+} from '../../../extension/index.ts';
 
 /** The SQL that erases a user's records of one resource. */
 interface RecordStatements {

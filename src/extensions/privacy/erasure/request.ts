@@ -1,9 +1,12 @@
-import type { Accounts } from '../../../declare/accounts.ts';
-import type { ExtensionHost } from '../../../declare/extension.ts';
-import type { ResourceGateway } from '../../../declare/host.ts';
-import { quoteIdentifier } from '../../../platform/data/postgres/identifiers.ts';
-import { ApiError } from '../../../platform/helpers/errors.ts';
-import { isId, newId } from '../../../platform/helpers/ids.ts';
+import {
+  type Accounts,
+  ApiError,
+  type ExtensionHost,
+  isId,
+  newId,
+  quoteIdentifier,
+  type ResourceGateway,
+} from '../../../extension/index.ts';
 import { type Erasure, type ErasureRow, toErasure } from './erasure.ts';
 import { INSERT_ERASURE, SELECT_ERASURE_OF_USER } from './sql.ts';
 

@@ -1,14 +1,20 @@
 import { z } from 'zod';
-import { passwordToCheck } from '../../../accounts/passwords/password-input.ts';
-import type { Accounts } from '../../../declare/accounts.ts';
-import type { Host, ResourceGateway } from '../../../declare/host.ts';
-import type { Route, RouteContext } from '../../../declare/route.ts';
-import { createKeyedQueue } from '../../../platform/helpers/concurrency/serial-queue.ts';
-import { ApiError, invalidSessionError } from '../../../platform/helpers/errors.ts';
-import { isId } from '../../../platform/helpers/ids.ts';
-import { countParameter, toPage } from '../../../platform/helpers/pages.ts';
-import { addressOf } from '../../../platform/http/client-address.ts';
-import { withMeta } from '../../../platform/http/response.ts';
+import {
+  type Accounts,
+  ApiError,
+  addressOf,
+  countParameter,
+  createKeyedQueue,
+  type Host,
+  invalidSessionError,
+  isId,
+  passwordToCheck,
+  type ResourceGateway,
+  type Route,
+  type RouteContext,
+  toPage,
+  withMeta,
+} from '../../../extension/index.ts';
 import { type ErasureRow, erasureShape, requestedErasureShape, toErasure } from './erasure.ts';
 import type { RequestErasure } from './request.ts';
 import { LIST_ERASURES, SELECT_ERASURE, SELECT_ERASURE_OF_USER } from './sql.ts';

@@ -1,9 +1,6 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { Host, ResourceGateway } from '../../../declare/host.ts';
-import type { RouteContext } from '../../../declare/route.ts';
-import { ApiError } from '../../../platform/helpers/errors.ts';
-import { addressOf } from '../../../platform/http/client-address.ts';
+import { ApiError, addressOf, type Host, type ResourceGateway, type RouteContext } from '../../../extension/index.ts';
 import { findAllowedRequester } from './links.ts';
 import { isExportToken } from './seal.ts';
 import type { Export, ExportStore } from './store.ts';

@@ -1,7 +1,4 @@
-import type { Viewer } from '../../../declare/actor.ts';
-import type { FilesApi, StoredFile } from '../../../declare/file.ts';
-import type { Database } from '../../../platform/data/postgres/database.ts';
-import { ApiError } from '../../../platform/helpers/errors.ts';
+import { ApiError, type Database, type FilesApi, type StoredFile, type Viewer } from '../../../extension/index.ts';
 import type { ZipEntry } from './zip.ts';
 
 /** The batch size and the callbacks that the writer of one export file uses. */

@@ -1,8 +1,11 @@
-import type { FieldSpec, Fields } from '../../../declare/field.ts';
-import type { StoredRecord } from '../../../declare/host.ts';
-import type { AnyResource } from '../../../declare/resource.ts';
-import { fieldTypeOf } from '../../../records/fields/field-type.ts';
-import { createErasurePlan } from '../../../records/schema/erasure-plan.ts';
+import {
+  type AnyResource,
+  createErasurePlan,
+  type FieldSpec,
+  type Fields,
+  fieldTypeOf,
+  type StoredRecord,
+} from '../../../extension/index.ts';
 import { columnOf } from './read-records.ts';
 
 // Hidden fields with such names are secrets, not personal data. Short words match only as whole words: `apiKey`, not `monkey`.

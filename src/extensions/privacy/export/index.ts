@@ -1,15 +1,21 @@
 import { z } from 'zod';
-import { defineOwnedTable } from '../../../accounts/users/owned-table.ts';
-import { createDeletedUsersConsumer } from '../../../accounts/users/user-state.ts';
-import type { Accounts, RevocationStep } from '../../../declare/accounts.ts';
-import type { ExtensionHost, FeatureParts } from '../../../declare/extension.ts';
-import type { Fields } from '../../../declare/field.ts';
-import type { Host, ResourceGateway } from '../../../declare/host.ts';
-import { wholeNumberSettingSchema } from '../../../extension/setting-schemas.ts';
-import { quoteIdentifier } from '../../../platform/data/postgres/identifiers.ts';
-import { lifetimeSetting } from '../../../platform/helpers/duration.ts';
-import { createReclaimSweep, createRetentionSweep } from '../../../platform/work/leased-work/sweeps.ts';
-import type { Sweep } from '../../../platform/work/outbox/relay.ts';
+import {
+  type Accounts,
+  createDeletedUsersConsumer,
+  createReclaimSweep,
+  createRetentionSweep,
+  defineOwnedTable,
+  type ExtensionHost,
+  type FeatureParts,
+  type Fields,
+  type Host,
+  lifetimeSetting,
+  quoteIdentifier,
+  type ResourceGateway,
+  type RevocationStep,
+  type Sweep,
+  wholeNumberSettingSchema,
+} from '../../../extension/index.ts';
 import { createExportLinks, createExportMailComposer, EXPORT_MAIL } from './links.ts';
 import { checkUserDataNames, listExportFiles } from './list-files.ts';
 import { createExportJob } from './make-export.ts';

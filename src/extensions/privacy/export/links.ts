@@ -1,7 +1,11 @@
-import { isAccountActive } from '../../../declare/actor.ts';
-import type { Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
-import { localeOfUser } from '../../../platform/helpers/locale.ts';
-import type { MailComposer } from '../../../platform/mail/worker.ts';
+import {
+  type Host,
+  isAccountActive,
+  localeOfUser,
+  type MailComposer,
+  type ResourceGateway,
+  type StoredRecord,
+} from '../../../extension/index.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import type { Export, ExportStore } from './store.ts';
 

@@ -1,6 +1,4 @@
-import type { Viewer } from '../../../declare/actor.ts';
-import type { Host, ResourceGateway, UserData } from '../../../declare/host.ts';
-import type { ConfigErrors } from '../../../platform/helpers/config-errors.ts';
+import type { ConfigErrors, Host, ResourceGateway, UserData, Viewer } from '../../../extension/index.ts';
 import type { ExportFile } from './export-file.ts';
 import { createOwnRecordsFile, createReferencesFile } from './resource-files.ts';
 

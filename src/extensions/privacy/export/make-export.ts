@@ -1,7 +1,12 @@
-import type { Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
-import { createWorkLogger } from '../../../platform/observability/log-work.ts';
-import { createLeasedJob } from '../../../platform/work/leased-work/job.ts';
-import { createLeaseRenewals, LeaseLostError } from '../../../platform/work/leased-work/lease.ts';
+import {
+  createLeasedJob,
+  createLeaseRenewals,
+  createWorkLogger,
+  type Host,
+  LeaseLostError,
+  type ResourceGateway,
+  type StoredRecord,
+} from '../../../extension/index.ts';
 import type { ExportFile } from './export-file.ts';
 import {
   createFileEntry,

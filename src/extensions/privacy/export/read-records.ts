@@ -1,10 +1,13 @@
-import type { Fields } from '../../../declare/field.ts';
-import type { ResourceGateway, StoredRecord } from '../../../declare/host.ts';
-import { snakeCase } from '../../../declare/naming.ts';
-import { DecryptionError } from '../../../platform/data/crypto/keyring.ts';
-import type { Database } from '../../../platform/data/postgres/database.ts';
-import { quoteIdentifier } from '../../../platform/data/postgres/identifiers.ts';
-import { scanRows } from '../../../platform/data/postgres/scan.ts';
+import {
+  type Database,
+  DecryptionError,
+  type Fields,
+  quoteIdentifier,
+  type ResourceGateway,
+  type StoredRecord,
+  scanRows,
+  snakeCase,
+} from '../../../extension/index.ts';
 
 /** Which records to read, the batch size, and what to do with unreadable values. */
 export interface ReadOptions {

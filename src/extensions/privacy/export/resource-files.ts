@@ -1,15 +1,16 @@
-import type { Viewer } from '../../../declare/actor.ts';
-import type { Fields } from '../../../declare/field.ts';
-import type { StoredFile } from '../../../declare/file.ts';
-import type { ResourceGateway, StoredRecord } from '../../../declare/host.ts';
-import { pluralName } from '../../../declare/naming.ts';
 import {
   createUnreachableOrganisationSearch,
+  type Fields,
   type FindUnreachableOrganisations,
+  findFileRules,
   findOrganisationField,
-} from '../../../records/access/reachable-organisations.ts';
-import { findFileRules } from '../../../records/fields/types/file.ts';
-import { ownerFieldOf } from '../../../records/schema/compile.ts';
+  ownerFieldOf,
+  pluralName,
+  type ResourceGateway,
+  type StoredFile,
+  type StoredRecord,
+  type Viewer,
+} from '../../../extension/index.ts';
 import type { ExportFile, ExportWriteContext } from './export-file.ts';
 import { type ExportedField, listExportedFields, listReferringFields, toExportedRecord } from './fields.ts';
 import { columnOf, readRecords } from './read-records.ts';

@@ -1,11 +1,15 @@
 import { z } from 'zod';
-import type { Accounts } from '../../../declare/accounts.ts';
-import type { Host, ResourceGateway } from '../../../declare/host.ts';
-import type { Route, RouteContext } from '../../../declare/route.ts';
-import { ApiError } from '../../../platform/helpers/errors.ts';
-import { isId } from '../../../platform/helpers/ids.ts';
-import { addressOf } from '../../../platform/http/client-address.ts';
-import { sendJson } from '../../../platform/http/response.ts';
+import {
+  type Accounts,
+  ApiError,
+  addressOf,
+  type Host,
+  isId,
+  type ResourceGateway,
+  type Route,
+  type RouteContext,
+  sendJson,
+} from '../../../extension/index.ts';
 import { createDownloadHandler } from './download.ts';
 import type { ExportLinks } from './links.ts';
 import { isExportable } from './make-export.ts';

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
-import { isWellFormedToken } from '../../../platform/data/crypto/token.ts';
+import { isWellFormedToken } from '../../../extension/index.ts';
 
 const SECRET_BYTES = 32;
 const IV_BYTES = 12;

@@ -1,4 +1,4 @@
-import { leaseSql } from '../../../platform/work/leased-work/leased-rows.ts';
+import { leaseSql } from '../../../extension/index.ts';
 
 /** The select list of an export. */
 const COLUMNS = 'id, user_id, requested_by, status, secret, records, bytes, created_at, finished_at, expires_at';

@@ -1,10 +1,12 @@
-import type { Host } from '../../../declare/host.ts';
-import { hashToken } from '../../../platform/data/crypto/token.ts';
-import type { Executor } from '../../../platform/data/postgres/queryable.ts';
-import { newId } from '../../../platform/helpers/ids.ts';
-import type { MailTransaction } from '../../../platform/mail/sender.ts';
-import { LeaseLostError } from '../../../platform/work/leased-work/lease.ts';
-import { renewLeases } from '../../../platform/work/leased-work/leased-rows.ts';
+import {
+  type Executor,
+  type Host,
+  hashToken,
+  LeaseLostError,
+  type MailTransaction,
+  newId,
+  renewLeases,
+} from '../../../extension/index.ts';
 import { createExportCipher, type ExportCipher, generateExportSecret } from './seal.ts';
 import {
   CLAIM_EXPORT,

@@ -9,7 +9,7 @@ import {
   text,
   timestamptz,
   uniqueIndex,
-} from '../../../platform/data/postgres/drizzle.ts';
+} from '../../../extension/index.ts';
 
 const bytes = customType<{ data: Buffer }>({ dataType: () => 'bytea' });
 

@@ -1,5 +1,4 @@
-import type { Host } from '../../../declare/host.ts';
-import { createRedisBreaker } from '../../../platform/data/redis/circuit-breaker.ts';
+import { createRedisBreaker, type Host } from '../../../extension/index.ts';
 import type { RealtimeSettings } from '../settings/settings.ts';
 import { ENTRY_KIND_FIELDS, redisStreamKey } from './entry.ts';
 

@@ -1,9 +1,13 @@
-import type { RecordAction } from '../../../declare/events.ts';
-import type { Fields } from '../../../declare/field.ts';
-import type { Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
-import { snakeCase } from '../../../declare/naming.ts';
-import type { OutboxRow } from '../../../platform/work/outbox/table.ts';
-import { fieldTypeOf } from '../../../records/fields/field-type.ts';
+import {
+  type Fields,
+  fieldTypeOf,
+  type Host,
+  type OutboxRow,
+  type RecordAction,
+  type ResourceGateway,
+  type StoredRecord,
+  snakeCase,
+} from '../../../extension/index.ts';
 
 /** Returns the key of the Redis stream that carries events from relays to the processes with open streams. */
 export function redisStreamKey(prefix: string): string {

@@ -1,9 +1,12 @@
-import type { Host } from '../../../declare/host.ts';
-import { leaveTransaction } from '../../../platform/data/postgres/transaction-watch.ts';
-import { BATCHES_PER_SWEEP, writeInBatches } from '../../../platform/data/postgres/write-in-batches.ts';
-import type { OutboxConsumer } from '../../../platform/work/outbox/consumer.ts';
-import type { Sweep } from '../../../platform/work/outbox/relay.ts';
-import { isRecordChange } from '../../../platform/work/outbox/table.ts';
+import {
+  type Host,
+  isRecordChange,
+  leaveTransaction,
+  type OutboxConsumer,
+  type Sweep,
+  writeInBatches,
+} from '../../../extension/index.ts';
+import { BATCHES_PER_SWEEP } from '../../../platform/data/postgres/write-in-batches.ts';
 import type { RealtimeSettings } from '../settings/settings.ts';
 import type { Appender } from './appender.ts';
 import { ENTRY_KIND_FIELDS, packEvent } from './entry.ts';

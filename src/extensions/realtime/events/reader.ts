@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Host } from '../../../declare/host.ts';
-import { createBackoff } from '../../../platform/helpers/concurrency/backoff.ts';
-import { createLimitedWarning, type Warn } from '../../../platform/observability/limited-warning.ts';
+import { createBackoff, createLimitedWarning, type Host } from '../../../extension/index.ts';
+import type { Warn } from '../../../platform/observability/limited-warning.ts';
 import {
   ENTRY_KIND_FIELDS,
   type Entry,

@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { ViewContext } from '../../../declare/host.ts';
-import type { Viewer } from '../../../declare/policy.ts';
+import type { ViewContext, Viewer } from '../../../extension/index.ts';
 import { isEntryBefore, type RecordChange, recordBeforeChange } from '../events/entry.ts';
 import { createChangeFrame, encodeFrames, type Frame } from './frame.ts';
 import { type Bundle, type Group, type Listener, limitViewer, type Subscription } from './groups.ts';

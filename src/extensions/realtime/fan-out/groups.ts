@@ -1,11 +1,12 @@
 import {
   type OrganisationChoice,
   type ReadLimit,
+  type RecordSubscription,
+  type ResourceGateway,
+  type Viewer,
   withOrganisationChoice,
   withReadLimit,
-} from '../../../declare/actor.ts';
-import type { RecordSubscription, ResourceGateway } from '../../../declare/host.ts';
-import type { Viewer } from '../../../declare/policy.ts';
+} from '../../../extension/index.ts';
 import type { RecordChange } from '../events/entry.ts';
 import type { Stream } from './stream.ts';
 

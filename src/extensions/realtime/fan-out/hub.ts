@@ -1,9 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { gatewaysByName } from '../../../declare/gateways.ts';
-import type { Host, ResourceGateway } from '../../../declare/host.ts';
-import { createSemaphore } from '../../../platform/helpers/concurrency/semaphore.ts';
-import { createSerialQueue } from '../../../platform/helpers/concurrency/serial-queue.ts';
-import { createLimitedWarning, type Warn } from '../../../platform/observability/limited-warning.ts';
+import {
+  createLimitedWarning,
+  createSemaphore,
+  createSerialQueue,
+  gatewaysByName,
+  type Host,
+  type ResourceGateway,
+} from '../../../extension/index.ts';
+import type { Warn } from '../../../platform/observability/limited-warning.ts';
 import {
   ENTRY_KIND_FIELDS,
   type Entry,

@@ -1,5 +1,5 @@
 import { Counter, Gauge } from 'prom-client';
-import type { Metrics } from '../../../platform/observability/metrics.ts';
+import type { Metrics } from '../../../extension/index.ts';
 
 /** Counters of streams. */
 export interface RealtimeMetrics {

@@ -1,6 +1,13 @@
-import type { Host, RecordSubscription, ResourceGateway, StoredRecord, ViewContext } from '../../../declare/host.ts';
-import type { Viewer } from '../../../declare/policy.ts';
-import { isStatementTimeout, isTransient } from '../../../platform/data/postgres/errors.ts';
+import {
+  type Host,
+  isStatementTimeout,
+  isTransient,
+  type RecordSubscription,
+  type ResourceGateway,
+  type StoredRecord,
+  type ViewContext,
+  type Viewer,
+} from '../../../extension/index.ts';
 import { type RecordChange, recordBeforeChange } from '../events/entry.ts';
 
 type SerializedRecord = Record<string, unknown>;

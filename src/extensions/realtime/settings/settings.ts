@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { compiledPolicySettingSchema } from '../../../extension/setting-schemas.ts';
-import { durationSetting, lifetimeSetting } from '../../../platform/helpers/duration.ts';
+import { compiledPolicySettingSchema, durationSetting, lifetimeSetting } from '../../../extension/index.ts';
 
 const count = z.number().int().positive();
 

@@ -1,12 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isAccountActive, isEmailVerified } from '../../../declare/actor.ts';
-import type { Authenticator } from '../../../declare/authenticator.ts';
-import type { ExtensionHost } from '../../../declare/extension.ts';
-import type { StoredRecord } from '../../../declare/host.ts';
-import type { Viewer } from '../../../declare/policy.ts';
-import type { Auth } from '../../../declare/route.ts';
-import { quoteIdentifier } from '../../../platform/data/postgres/identifiers.ts';
-import { getCredentialWatch } from '../../../rules/credential.ts';
+import {
+  type Auth,
+  type Authenticator,
+  type ExtensionHost,
+  getCredentialWatch,
+  isAccountActive,
+  isEmailVerified,
+  quoteIdentifier,
+  type StoredRecord,
+  type Viewer,
+} from '../../../extension/index.ts';
 import type { CurrentViewer, Listener } from '../fan-out/groups.ts';
 
 /**

@@ -1,19 +1,19 @@
 import type { Request, Response } from 'express';
+import { getLastingOrganisation, READ_LIMIT, withoutOrganisationChoice } from '../../../declare/actor.ts';
 import {
-  getLastingOrganisation,
-  READ_LIMIT,
+  ApiError,
+  type Auth,
+  addressOf,
+  allowsAction,
+  clientKeyOf,
+  type ExtensionHost,
+  type Fields,
+  type RouteContext,
+  setIdentity,
+  type Viewer,
   withOrganisationChoice,
-  withoutOrganisationChoice,
   withReadLimit,
-} from '../../../declare/actor.ts';
-import type { ExtensionHost } from '../../../declare/extension.ts';
-import type { Fields } from '../../../declare/field.ts';
-import type { Viewer } from '../../../declare/policy.ts';
-import type { Auth, RouteContext } from '../../../declare/route.ts';
-import { ApiError } from '../../../platform/helpers/errors.ts';
-import { addressOf, clientKeyOf } from '../../../platform/http/client-address.ts';
-import { setIdentity } from '../../../platform/http/request-context.ts';
-import { allowsAction } from '../../../rules/allows-action.ts';
+} from '../../../extension/index.ts';
 import { assertReachesRoute, createScopeCheck } from '../../../rules/credential-scopes.ts';
 import { type Listener, limitViewer, type Subscription } from '../fan-out/groups.ts';
 import type { Hub } from '../fan-out/hub.ts';

@@ -1,5 +1,4 @@
-import { ApiError } from '../../../platform/helpers/errors.ts';
-import { parseQueryString } from '../../../platform/http/query-string.ts';
+import { ApiError, parseQueryString } from '../../../extension/index.ts';
 import { isEntryId } from '../events/entry.ts';
 
 /** A subscription in a request. */

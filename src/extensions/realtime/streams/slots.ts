@@ -1,4 +1,4 @@
-import { ApiError } from '../../../platform/helpers/errors.ts';
+import { ApiError } from '../../../extension/index.ts';
 import type { RealtimeSettings } from '../settings/settings.ts';
 
 const RETRY_SECONDS = 10;

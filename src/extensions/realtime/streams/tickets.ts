@@ -1,9 +1,13 @@
-import { isAccountActive } from '../../../declare/actor.ts';
-import type { ExtensionHost } from '../../../declare/extension.ts';
-import type { Viewer } from '../../../declare/policy.ts';
-import type { Auth } from '../../../declare/route.ts';
-import { generateToken, hashToken, isWellFormedToken } from '../../../platform/data/crypto/token.ts';
-import { ApiError } from '../../../platform/helpers/errors.ts';
+import {
+  ApiError,
+  type Auth,
+  type ExtensionHost,
+  generateToken,
+  hashToken,
+  isAccountActive,
+  isWellFormedToken,
+  type Viewer,
+} from '../../../extension/index.ts';
 import { setAuthenticator } from '../../../rules/credential.ts';
 import type { RealtimeSettings } from '../settings/settings.ts';
 

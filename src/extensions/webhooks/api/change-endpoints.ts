@@ -1,10 +1,12 @@
-import type { Accounts } from '../../../declare/accounts.ts';
-import type { Host } from '../../../declare/host.ts';
-import type { RouteContext } from '../../../declare/route.ts';
-import { ApiError } from '../../../platform/helpers/errors.ts';
-import { newId } from '../../../platform/helpers/ids.ts';
-import { addressOf } from '../../../platform/http/client-address.ts';
-import { allowsAction } from '../../../rules/allows-action.ts';
+import {
+  type Accounts,
+  ApiError,
+  addressOf,
+  allowsAction,
+  type Host,
+  newId,
+  type RouteContext,
+} from '../../../extension/index.ts';
 import { getAdministrator, getRequestForPolicy } from '../endpoints/administrators.ts';
 import { type EndpointRow, secretEncryptionContext, serializeEndpoint } from '../endpoints/endpoint.ts';
 import { chooseLane, enqueueEndpointJobs } from '../endpoints/endpoint-jobs.ts';

@@ -1,10 +1,5 @@
 import { z } from 'zod';
-import type { Host } from '../../../declare/host.ts';
-import type { RouteContext } from '../../../declare/route.ts';
-import { ApiError } from '../../../platform/helpers/errors.ts';
-import { isId } from '../../../platform/helpers/ids.ts';
-import { toPage } from '../../../platform/helpers/pages.ts';
-import { withMeta } from '../../../platform/http/response.ts';
+import { ApiError, type Host, isId, type RouteContext, toPage, withMeta } from '../../../extension/index.ts';
 import { DELIVERY_STATUSES, type DeliveryStatus, isKeptSql } from '../deliveries/deliveries-sql.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
 import { countPositionValues, type DeliveryRow, listDeliveriesSql } from './delivery-log-sql.ts';

@@ -1,5 +1,4 @@
-import type { Host } from '../../../declare/host.ts';
-import type { Route } from '../../../declare/route.ts';
+import type { Host, Route } from '../../../extension/index.ts';
 import type { KeyLimits } from '../endpoints/key-limits.ts';
 import { TEST_EVENT } from '../settings/events.ts';
 import type { WebhookSettings } from '../settings/settings.ts';

@@ -1,8 +1,12 @@
-import type { AuthorizationRequest, Route, RouteContext } from '../../../declare/route.ts';
-import type { Database } from '../../../platform/data/postgres/database.ts';
-import { ApiError } from '../../../platform/helpers/errors.ts';
-import { isId } from '../../../platform/helpers/ids.ts';
-import { allowsAction } from '../../../rules/allows-action.ts';
+import {
+  ApiError,
+  type AuthorizationRequest,
+  allowsAction,
+  type Database,
+  isId,
+  type Route,
+  type RouteContext,
+} from '../../../extension/index.ts';
 import { getRequestForPolicy } from '../endpoints/administrators.ts';
 import { type EndpointRow, serializeEndpoint } from '../endpoints/endpoint.ts';
 import { READ_ENDPOINT } from '../endpoints/endpoints-sql.ts';

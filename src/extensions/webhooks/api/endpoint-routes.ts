@@ -1,5 +1,4 @@
-import type { Host } from '../../../declare/host.ts';
-import type { Route, RouteContext } from '../../../declare/route.ts';
+import type { Host, Route, RouteContext } from '../../../extension/index.ts';
 import { type EndpointRow, serializeEndpoint } from '../endpoints/endpoint.ts';
 import type { KeyLimits } from '../endpoints/key-limits.ts';
 import { listSubscribableNames } from '../settings/events.ts';

@@ -1,9 +1,12 @@
 import { z } from 'zod';
-import { newCredentialCode } from '../../../declare/new-credential.ts';
-import { isStorable } from '../../../platform/data/postgres/values.ts';
-import { validationError } from '../../../platform/helpers/errors.ts';
-import { boundedArraySchema } from '../../../platform/helpers/json/bounded-array.ts';
-import { checkUrl, createHostCheck } from '../../../platform/http/address-guard/index.ts';
+import {
+  boundedArraySchema,
+  checkUrl,
+  createHostCheck,
+  isStorable,
+  newCredentialCode,
+  validationError,
+} from '../../../extension/index.ts';
 import { SIGNINGS } from '../endpoints/signing.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
 

@@ -1,10 +1,12 @@
 import { z } from 'zod';
-import type { ExtensionHost } from '../../../declare/extension.ts';
-import type { Fields } from '../../../declare/field.ts';
-import type { ResourceGateway } from '../../../declare/host.ts';
-import type { Route } from '../../../declare/route.ts';
-import { ApiError } from '../../../platform/helpers/errors.ts';
-import { memoizeAsync } from '../../../platform/http/served-bytes.ts';
+import {
+  ApiError,
+  type ExtensionHost,
+  type Fields,
+  memoizeAsync,
+  type ResourceGateway,
+  type Route,
+} from '../../../extension/index.ts';
 import { listSentEvents, listSentResources, TEST_EVENT } from '../settings/events.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
 import { createSample } from './event-samples.ts';

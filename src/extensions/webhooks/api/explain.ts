@@ -1,9 +1,13 @@
 import { z } from 'zod';
-import type { Host } from '../../../declare/host.ts';
-import type { Viewer } from '../../../declare/policy.ts';
-import type { Route, RouteContext } from '../../../declare/route.ts';
-import { ApiError } from '../../../platform/helpers/errors.ts';
-import { isId, parseCreatedMs } from '../../../platform/helpers/ids.ts';
+import {
+  ApiError,
+  type Host,
+  isId,
+  parseCreatedMs,
+  type Route,
+  type RouteContext,
+  type Viewer,
+} from '../../../extension/index.ts';
 import { DELIVERY_STATUSES, earliestFinishSql, isKeptSql } from '../deliveries/deliveries-sql.ts';
 import type { serializeEndpoint } from '../endpoints/endpoint.ts';
 import { isApiKey, type KeyLimits } from '../endpoints/key-limits.ts';

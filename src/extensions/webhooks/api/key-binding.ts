@@ -1,6 +1,10 @@
-import type { Auth, RouteContext } from '../../../declare/route.ts';
-import { ApiError, validationError } from '../../../platform/helpers/errors.ts';
-import { getCredentialWatch } from '../../../rules/credential.ts';
+import {
+  ApiError,
+  type Auth,
+  getCredentialWatch,
+  type RouteContext,
+  validationError,
+} from '../../../extension/index.ts';
 import { getAdministrator } from '../endpoints/administrators.ts';
 import type { serializeEndpoint } from '../endpoints/endpoint.ts';
 import { isApiKey, type KeyLimits, ownerOnlyError, toBoundKey } from '../endpoints/key-limits.ts';

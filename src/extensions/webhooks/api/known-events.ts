@@ -1,9 +1,13 @@
-import { gatewaysByName } from '../../../declare/gateways.ts';
-import type { Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
-import type { Viewer } from '../../../declare/policy.ts';
-import { isTransient } from '../../../platform/data/postgres/errors.ts';
+import {
+  allowsAction,
+  gatewaysByName,
+  type Host,
+  isTransient,
+  type ResourceGateway,
+  type StoredRecord,
+  type Viewer,
+} from '../../../extension/index.ts';
 import { OUTBOX_COLUMNS, type RawOutboxRow, toOutboxRow } from '../../../platform/work/outbox/table.ts';
-import { allowsAction } from '../../../rules/allows-action.ts';
 import { isKeptSql } from '../deliveries/deliveries-sql.ts';
 import type { serializeEndpoint } from '../endpoints/endpoint.ts';
 import { type OutgoingEvent, OWN_ROW_NAME, readOutgoingEvent } from '../engine/fanout/outgoing-event.ts';

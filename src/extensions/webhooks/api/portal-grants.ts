@@ -1,5 +1,4 @@
-import type { Auth } from '../../../declare/route.ts';
-import { ApiError } from '../../../platform/helpers/errors.ts';
+import { ApiError, type Auth } from '../../../extension/index.ts';
 
 /** What a link to the portal allows, as its token carries it. */
 export interface PortalGrant {

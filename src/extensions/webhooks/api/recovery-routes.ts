@@ -1,8 +1,5 @@
 import { z } from 'zod';
-import type { Host } from '../../../declare/host.ts';
-import type { Route, RouteContext } from '../../../declare/route.ts';
-import { ApiError } from '../../../platform/helpers/errors.ts';
-import { isId, newId } from '../../../platform/helpers/ids.ts';
+import { ApiError, type Host, isId, newId, type Route, type RouteContext } from '../../../extension/index.ts';
 import type { KeyLimits } from '../endpoints/key-limits.ts';
 import type { Recoveries } from '../engine/recovery/recoveries.ts';
 import { READ_RECOVERY, RECOVERY_STATUSES, type RecoveryRow } from '../engine/recovery/recoveries-sql.ts';

@@ -1,9 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Host } from '../../../declare/host.ts';
-import type { RouteContext } from '../../../declare/route.ts';
-import type { Database } from '../../../platform/data/postgres/database.ts';
-import { ApiError } from '../../../platform/helpers/errors.ts';
-import { isId, newId } from '../../../platform/helpers/ids.ts';
+import { ApiError, type Database, type Host, isId, newId, type RouteContext } from '../../../extension/index.ts';
 import { earliestFinishSql, isKeptSql } from '../deliveries/deliveries-sql.ts';
 import { generateMessageId } from '../deliveries/message.ts';
 import { requestDelivery } from '../endpoints/endpoint-jobs.ts';

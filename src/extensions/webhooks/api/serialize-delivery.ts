@@ -1,7 +1,5 @@
 import { z } from 'zod';
-import type { Host } from '../../../declare/host.ts';
-import { DecryptionError } from '../../../platform/data/crypto/keyring.ts';
-import { parseCreatedMs } from '../../../platform/helpers/ids.ts';
+import { DecryptionError, type Host, parseCreatedMs } from '../../../extension/index.ts';
 import { DELIVERY_STATUSES, earliestFinishSql } from '../deliveries/deliveries-sql.ts';
 import { truncateToBytes } from '../deliveries/message.ts';
 import { decryptResponse, decryptStoredBody } from '../deliveries/stored-body.ts';

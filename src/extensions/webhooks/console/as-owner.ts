@@ -1,11 +1,17 @@
-import { isAccountActive } from '../../../declare/actor.ts';
-import type { Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
-import { compilePolicy } from '../../../declare/policy.ts';
-import type { Route, RouteContext } from '../../../declare/route.ts';
-import { isTransient } from '../../../platform/data/postgres/errors.ts';
-import { ApiError, validationError } from '../../../platform/helpers/errors.ts';
-import { isId } from '../../../platform/helpers/ids.ts';
-import { allowsAction } from '../../../rules/allows-action.ts';
+import {
+  ApiError,
+  allowsAction,
+  compilePolicy,
+  type Host,
+  isAccountActive,
+  isId,
+  isTransient,
+  type ResourceGateway,
+  type Route,
+  type RouteContext,
+  type StoredRecord,
+  validationError,
+} from '../../../extension/index.ts';
 import { createOwnerContext, type OwnerRequest } from '../endpoints/administrators.ts';
 import { type EndpointRow, serializeEndpoint } from '../endpoints/endpoint.ts';
 import { READ_ANY_ENDPOINT } from '../endpoints/endpoints-sql.ts';

@@ -1,12 +1,15 @@
 import { z } from 'zod';
-import type { ConsoleRoute } from '../../../declare/console-tab.ts';
-import type { Host } from '../../../declare/host.ts';
-import type { RouteContext } from '../../../declare/route.ts';
-import type { Database } from '../../../platform/data/postgres/database.ts';
-import { ApiError } from '../../../platform/helpers/errors.ts';
-import { isId, parseCreatedMs } from '../../../platform/helpers/ids.ts';
-import { toPage } from '../../../platform/helpers/pages.ts';
-import { withMeta } from '../../../platform/http/response.ts';
+import {
+  ApiError,
+  type ConsoleRoute,
+  type Database,
+  type Host,
+  isId,
+  parseCreatedMs,
+  type RouteContext,
+  toPage,
+  withMeta,
+} from '../../../extension/index.ts';
 import { type DeliveryRow, readDeliverySql } from '../api/delivery-log-sql.ts';
 import { type DeliverySerializer, serializeDelivery } from '../api/serialize-delivery.ts';
 import {

@@ -1,6 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import type { Host } from '../../../declare/host.ts';
-import { DecryptionError } from '../../../platform/data/crypto/keyring.ts';
+import { DecryptionError, type Host } from '../../../extension/index.ts';
 import type { DeliveryRow } from '../api/delivery-log-sql.ts';
 import type { DeliverySerializer } from '../api/serialize-delivery.ts';
 import { truncateToBytes } from '../deliveries/message.ts';

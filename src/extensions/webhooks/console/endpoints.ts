@@ -1,13 +1,15 @@
 import { z } from 'zod';
-import type { Accounts } from '../../../declare/accounts.ts';
-import { isAccountActive } from '../../../declare/actor.ts';
-import type { ConsoleRoute } from '../../../declare/console-tab.ts';
-import type { Host } from '../../../declare/host.ts';
-import type { RouteContext } from '../../../declare/route.ts';
-import type { Database } from '../../../platform/data/postgres/database.ts';
-import { isId } from '../../../platform/helpers/ids.ts';
-import { toPage } from '../../../platform/helpers/pages.ts';
-import { withMeta } from '../../../platform/http/response.ts';
+import {
+  type Accounts,
+  type ConsoleRoute,
+  type Database,
+  type Host,
+  isAccountActive,
+  isId,
+  type RouteContext,
+  toPage,
+  withMeta,
+} from '../../../extension/index.ts';
 import { createEndpointSchema, rotateSecretSchema, updateEndpointSchema } from '../api/endpoint-schemas.ts';
 import { recoveryRequestSchema } from '../api/recovery-routes.ts';
 import { ENDPOINT_COLUMNS, type EndpointRow } from '../endpoints/endpoint.ts';

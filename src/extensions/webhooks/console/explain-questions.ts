@@ -1,8 +1,4 @@
-import { gatewaysByName } from '../../../declare/gateways.ts';
-import type { Host } from '../../../declare/host.ts';
-import type { Viewer } from '../../../declare/policy.ts';
-import { ApiError } from '../../../platform/helpers/errors.ts';
-import { isId, parseCreatedMs } from '../../../platform/helpers/ids.ts';
+import { ApiError, gatewaysByName, type Host, isId, parseCreatedMs, type Viewer } from '../../../extension/index.ts';
 import type { EventFinder, KnownEvent } from '../api/known-events.ts';
 import { earliestFinishSql, isKeptSql } from '../deliveries/deliveries-sql.ts';
 import type { DeletedRecords } from '../engine/readability/deleted-records.ts';

@@ -1,8 +1,12 @@
-import { isAccountActive } from '../../../declare/actor.ts';
-import type { Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
-import type { Viewer } from '../../../declare/policy.ts';
-import { isTransient } from '../../../platform/data/postgres/errors.ts';
-import { allowsAction } from '../../../rules/allows-action.ts';
+import {
+  allowsAction,
+  type Host,
+  isAccountActive,
+  isTransient,
+  type ResourceGateway,
+  type StoredRecord,
+  type Viewer,
+} from '../../../extension/index.ts';
 import { type KeyLimits, toBoundKey } from '../endpoints/key-limits.ts';
 import { listMatchingNames, listSubscribableNames, TEST_EVENT } from '../settings/events.ts';
 import type { WebhookSettings } from '../settings/settings.ts';

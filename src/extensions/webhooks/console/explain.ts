@@ -1,7 +1,5 @@
 import { z } from 'zod';
-import type { Host } from '../../../declare/host.ts';
-import type { RouteContext } from '../../../declare/route.ts';
-import { isId } from '../../../platform/helpers/ids.ts';
+import { type Host, isId, type RouteContext } from '../../../extension/index.ts';
 import type { EventFinder } from '../api/known-events.ts';
 import { isKeptSql } from '../deliveries/deliveries-sql.ts';
 import type { KeyLimits } from '../endpoints/key-limits.ts';

@@ -1,4 +1,4 @@
-import { ApiError } from '../../../platform/helpers/errors.ts';
+import { ApiError } from '../../../extension/index.ts';
 
 /** What the receiver keeps, over all of its addresses. */
 const MAX_REQUESTS = 100;

@@ -2,12 +2,15 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RequestHandler } from 'express';
 import { z } from 'zod';
-import type { ConsoleRoute } from '../../../declare/console-tab.ts';
-import type { Host } from '../../../declare/host.ts';
-import type { Route, RouteContext } from '../../../declare/route.ts';
-import { ApiError } from '../../../platform/helpers/errors.ts';
-import { newId } from '../../../platform/helpers/ids.ts';
-import { isFromThisMachine } from '../../../platform/http/client-address.ts';
+import {
+  ApiError,
+  type ConsoleRoute,
+  type Host,
+  isFromThisMachine,
+  newId,
+  type Route,
+  type RouteContext,
+} from '../../../extension/index.ts';
 import { createEndpointSchema } from '../api/endpoint-schemas.ts';
 import { secretEncryptionContext } from '../endpoints/endpoint.ts';
 import { listSubscribableNames } from '../settings/events.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Host } from '../../../declare/host.ts';
+import type { Host } from '../../../extension/index.ts';
 import { isKeptSql } from '../deliveries/deliveries-sql.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
 

@@ -1,10 +1,13 @@
 import { z } from 'zod';
-import type { Accounts } from '../../../declare/accounts.ts';
-import type { ConsoleRoute, ConsoleTab } from '../../../declare/console-tab.ts';
-import type { ExtensionHost } from '../../../declare/extension.ts';
-import type { ResourceGateway } from '../../../declare/host.ts';
-import type { Route } from '../../../declare/route.ts';
-import { memoizeAsync } from '../../../platform/http/served-bytes.ts';
+import {
+  type Accounts,
+  type ConsoleRoute,
+  type ConsoleTab,
+  type ExtensionHost,
+  memoizeAsync,
+  type ResourceGateway,
+  type Route,
+} from '../../../extension/index.ts';
 import { deliveryRoutes } from '../api/delivery-routes.ts';
 import { createEventFinder } from '../api/known-events.ts';
 import { type DeliverySerializer, serializeDelivery } from '../api/serialize-delivery.ts';

@@ -1,4 +1,4 @@
-import { parseCreatedMs } from '../../../platform/helpers/ids.ts';
+import { parseCreatedMs } from '../../../extension/index.ts';
 import { TEST_EVENT } from '../settings/events.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
 

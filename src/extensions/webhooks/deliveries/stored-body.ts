@@ -1,5 +1,4 @@
-import type { EncryptedColumn } from '../../../platform/data/crypto/encrypted-column.ts';
-import type { Keyring } from '../../../platform/data/crypto/keyring.ts';
+import type { EncryptedColumn, Keyring } from '../../../extension/index.ts';
 import { DELIVERY_TABLES } from './deliveries-sql.ts';
 
 /** The body of a delivery, stored in one of two columns. A body that contains values of encrypted fields is encrypted as a whole. */

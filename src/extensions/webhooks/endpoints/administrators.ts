@@ -1,5 +1,4 @@
-import type { Viewer } from '../../../declare/policy.ts';
-import type { RouteContext } from '../../../declare/route.ts';
+import type { RouteContext, Viewer } from '../../../extension/index.ts';
 import type { EndpointRow } from './endpoint.ts';
 
 /** An administrator who works in the console on the endpoint of another user. */

@@ -1,7 +1,4 @@
-import type { RevocationStep } from '../../../declare/accounts.ts';
-import type { Host } from '../../../declare/host.ts';
-import type { CallerTransaction } from '../../../declare/service.ts';
-import type { Sweep } from '../../../platform/work/outbox/relay.ts';
+import type { CallerTransaction, Host, RevocationStep, Sweep } from '../../../extension/index.ts';
 import { ENDPOINT_COLUMNS, type EndpointRow, serializeEndpoint } from './endpoint.ts';
 import { MAX_DELIVERIES_REMOVED, REMOVE_BY_OWNERS } from './endpoints-sql.ts';
 import type { KeyLimits } from './key-limits.ts';

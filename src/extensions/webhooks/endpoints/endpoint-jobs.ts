@@ -1,5 +1,4 @@
-import type { Database } from '../../../platform/data/postgres/database.ts';
-import type { JobData, NewJob, Queues } from '../../../platform/work/queues/queues.ts';
+import type { Database, JobData, NewJob, Queues } from '../../../extension/index.ts';
 
 /** Where an endpoint is processed: endpoints that fail or are slow have their own queue and slots. */
 export type Lane = 'fast' | 'slow';

@@ -1,5 +1,4 @@
-import type { ResourceGateway } from '../../../declare/host.ts';
-import { quoteIdentifier } from '../../../platform/data/postgres/identifiers.ts';
+import { quoteIdentifier, type ResourceGateway } from '../../../extension/index.ts';
 import { ENDPOINT_COLUMNS } from './endpoint.ts';
 
 /** What the statements of webhooks need to know about the users table, which a project declares. */

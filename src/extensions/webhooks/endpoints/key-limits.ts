@@ -1,9 +1,14 @@
-import type { ReadLimit } from '../../../declare/actor.ts';
-import type { ExtensionHost } from '../../../declare/extension.ts';
-import { gatewaysByName } from '../../../declare/gateways.ts';
-import type { Auth, AuthorizationRequest, RouteContext } from '../../../declare/route.ts';
-import { ApiError } from '../../../platform/helpers/errors.ts';
-import { createReadLimits, createReadScopeCheck } from '../../../rules/credential-scopes.ts';
+import {
+  ApiError,
+  type Auth,
+  type AuthorizationRequest,
+  createReadLimits,
+  createReadScopeCheck,
+  type ExtensionHost,
+  gatewaysByName,
+  type ReadLimit,
+  type RouteContext,
+} from '../../../extension/index.ts';
 import { listSentResources, TEST_EVENT } from '../settings/events.ts';
 import { getAdministrator } from './administrators.ts';
 import type { serializeEndpoint } from './endpoint.ts';

@@ -1,9 +1,12 @@
-import { isAccountActive } from '../../../declare/actor.ts';
-import type { Host, ResourceGateway } from '../../../declare/host.ts';
-import type { RouteContext } from '../../../declare/route.ts';
-import { localeOfUser } from '../../../platform/helpers/locale.ts';
-import type { MailComposer } from '../../../platform/mail/worker.ts';
-import { appHostOf } from '../../../platform/settings/environment.ts';
+import {
+  appHostOf,
+  type Host,
+  isAccountActive,
+  localeOfUser,
+  type MailComposer,
+  type ResourceGateway,
+  type RouteContext,
+} from '../../../extension/index.ts';
 import { ENDPOINT_COLUMNS, type EndpointRow, serializeEndpoint } from './endpoint.ts';
 
 /** The kind of the e-mail about disabled endpoints of one owner. Its data: `{ webhooks, owner }`, ids. */

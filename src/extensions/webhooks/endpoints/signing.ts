@@ -8,8 +8,7 @@ import {
   randomBytes,
   sign as signWith,
 } from 'node:crypto';
-import type { EncryptedColumn } from '../../../platform/data/crypto/encrypted-column.ts';
-import type { Keyring } from '../../../platform/data/crypto/keyring.ts';
+import type { EncryptedColumn, Keyring } from '../../../extension/index.ts';
 import { secretEncryptionContext } from './endpoint.ts';
 
 /** How messages are signed. `v1`: with a shared secret. `v1a`: also with a private key; receivers know its public key. */

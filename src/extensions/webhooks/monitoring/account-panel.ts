@@ -1,5 +1,4 @@
-import type { AccountPanel } from '../../../declare/account-panel.ts';
-import type { Host } from '../../../declare/host.ts';
+import type { AccountPanel, Host } from '../../../extension/index.ts';
 import { ENDPOINT_STATE } from './status.ts';
 
 // Uses the index of endpoints by owner.

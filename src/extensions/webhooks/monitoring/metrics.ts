@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram } from 'prom-client';
-import type { Host } from '../../../declare/host.ts';
+import type { Host } from '../../../extension/index.ts';
 import type { Outcome } from '../engine/delivery/attempt.ts';
 import type { WebhookMetrics } from '../engine/delivery/worker.ts';
 import type { StatusReader, WebhookQueue } from './status.ts';

@@ -1,5 +1,4 @@
-import type { Host, ResourceGateway } from '../../../declare/host.ts';
-import { type Finding, warning } from '../../../platform/observability/finding.ts';
+import { type Finding, type Host, type ResourceGateway, warning } from '../../../extension/index.ts';
 import { IS_LEASED, isKeptSql } from '../deliveries/deliveries-sql.ts';
 import { mayReceiveSql, type UsersSql, usersSql } from '../endpoints/endpoints-sql.ts';
 import { TEST_EVENT } from '../settings/events.ts';

@@ -1,7 +1,5 @@
 import { z } from 'zod';
-import type { ExtensionHost } from '../../../declare/extension.ts';
-import type { Route } from '../../../declare/route.ts';
-import { ApiError } from '../../../platform/helpers/errors.ts';
+import { ApiError, type ExtensionHost, type Route } from '../../../extension/index.ts';
 import { getPortalGrant } from '../api/portal-grants.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
 import { type CreatePortalLink, PORTAL_PATH } from './links.ts';

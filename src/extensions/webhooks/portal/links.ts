@@ -1,16 +1,21 @@
 import { z } from 'zod';
-import type { Accounts } from '../../../declare/accounts.ts';
-import { isAccountActive } from '../../../declare/actor.ts';
-import type { Authenticator } from '../../../declare/authenticator.ts';
-import type { ExtensionHost } from '../../../declare/extension.ts';
-import type { StoredRecord } from '../../../declare/host.ts';
-import type { Auth, Route } from '../../../declare/route.ts';
-import type { Executor } from '../../../platform/data/postgres/queryable.ts';
-import { ApiError, invalidSessionError } from '../../../platform/helpers/errors.ts';
-import { isId, newId } from '../../../platform/helpers/ids.ts';
-import { getIdentity } from '../../../platform/http/request-context.ts';
-import { currentActor } from '../../../rules/acting.ts';
-import { getAuth } from '../../../rules/credential.ts';
+import {
+  type Accounts,
+  ApiError,
+  type Auth,
+  type Authenticator,
+  currentActor,
+  type Executor,
+  type ExtensionHost,
+  getAuth,
+  getIdentity,
+  invalidSessionError,
+  isAccountActive,
+  isId,
+  newId,
+  type Route,
+  type StoredRecord,
+} from '../../../extension/index.ts';
 import { createPortalAuth, getPortalGrant, type PortalGrant } from '../api/portal-grants.ts';
 import { type EndpointRow, serializeEndpoint } from '../endpoints/endpoint.ts';
 import { READ_ENDPOINT } from '../endpoints/endpoints-sql.ts';

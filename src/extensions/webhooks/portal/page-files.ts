@@ -1,8 +1,13 @@
-import { readableTextOn } from '../../../declare/page-settings.ts';
-import type { Route } from '../../../declare/route.ts';
-import { escapeHtml } from '../../../platform/helpers/escape-html.ts';
-import { createModulePage, prepareStylesheet, type ServedFile } from '../../../platform/http/module-pages.ts';
-import { memoizeAsync, sendContent } from '../../../platform/http/served-bytes.ts';
+import {
+  createModulePage,
+  escapeHtml,
+  memoizeAsync,
+  prepareStylesheet,
+  type Route,
+  readableTextOn,
+  type ServedFile,
+  sendContent,
+} from '../../../extension/index.ts';
 import type { PortalSettings } from '../settings/portal-settings.ts';
 import { PORTAL_PATH } from './links.ts';
 

@@ -1,4 +1,4 @@
-import { DecryptionError, type Keyring } from '../../../platform/data/crypto/keyring.ts';
+import { DecryptionError, type Keyring } from '../../../extension/index.ts';
 import type { PortalGrant } from '../api/portal-grants.ts';
 
 // A session token is `svc_` and hex digits, an API key is `svc_ak_…`, so neither can look like a token of the portal.

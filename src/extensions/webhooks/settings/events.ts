@@ -1,10 +1,12 @@
 import { z } from 'zod';
-import type { SentEvent } from '../../../declare/events.ts';
-import { emittedActionsOf } from '../../../declare/events.ts';
-import type { ResourceGateway } from '../../../declare/host.ts';
-import { recordShape } from '../../../declare/route.ts';
-import type { ConfigErrors } from '../../../platform/helpers/config-errors.ts';
-import type { StandardSchema } from '../../../platform/helpers/standard-schema.ts';
+import {
+  type ConfigErrors,
+  emittedActionsOf,
+  type ResourceGateway,
+  recordShape,
+  type SentEvent,
+  type StandardSchema,
+} from '../../../extension/index.ts';
 
 /** The name of test events. Endpoints cannot subscribe to it. */
 export const TEST_EVENT = 'webhook.test';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { colorSettings, pathSettingSchema, titleSettingSchema } from '../../../declare/page-settings.ts';
+import { colorSettings, pathSettingSchema, titleSettingSchema } from '../../../extension/index.ts';
 
 const ORIGIN_ERROR = 'must be an origin without a path, such as https://app.example.com';
 

@@ -1,5 +1,4 @@
-import { parseDuration } from '../../../platform/helpers/duration.ts';
-import { addJitter, getScheduledWait } from '../../../platform/work/leased-work/retry-schedule.ts';
+import { addJitter, getScheduledWait, parseDuration } from '../../../extension/index.ts';
 
 const DAY_MS = 86_400_000;
 const LONGEST_WAIT_MS = 365 * DAY_MS;

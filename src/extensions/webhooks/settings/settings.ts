@@ -1,8 +1,11 @@
 import { getHeapStatistics } from 'node:v8';
 import { z } from 'zod';
-import { compiledPolicySettingSchema, policySettingSchema } from '../../../extension/setting-schemas.ts';
-import { durationSetting } from '../../../platform/helpers/duration.ts';
-import { isNameServer } from '../../../platform/http/address-guard/index.ts';
+import {
+  compiledPolicySettingSchema,
+  durationSetting,
+  isNameServer,
+  policySettingSchema,
+} from '../../../extension/index.ts';
 import { type EventDeclarations, validateEventDeclarations } from './events.ts';
 import { type PortalOption, portalSettingsSchema } from './portal-settings.ts';
 import { DEFAULT_RETRY_SCHEDULE, parseSchedule } from './retry-schedule.ts';

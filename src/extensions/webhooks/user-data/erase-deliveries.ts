@@ -1,6 +1,4 @@
-import type { Host } from '../../../declare/host.ts';
-import { DecryptionError } from '../../../platform/data/crypto/keyring.ts';
-import { writeInBatches } from '../../../platform/data/postgres/write-in-batches.ts';
+import { DecryptionError, type Host, writeInBatches } from '../../../extension/index.ts';
 import { DELIVERY_TABLES } from '../deliveries/deliveries-sql.ts';
 import { decryptStoredBody } from '../deliveries/stored-body.ts';
 import type { WebhookSettings } from '../settings/settings.ts';

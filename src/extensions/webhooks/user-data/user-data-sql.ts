@@ -1,11 +1,16 @@
-import type { Fields } from '../../../declare/field.ts';
-import { gatewaysByName, namesOfGateway } from '../../../declare/gateways.ts';
-import type { ResourceGateway } from '../../../declare/host.ts';
-import { snakeCase } from '../../../declare/naming.ts';
-import { quoteIdentifier } from '../../../platform/data/postgres/identifiers.ts';
-import { quoteLiteral } from '../../../platform/data/postgres/values.ts';
-import { type EmptiedField, type ErasureTarget, findErasureTargets } from '../../../records/schema/erasure-plan.ts';
-import { tablesOf } from '../../../records/schema/table-names.ts';
+import {
+  type EmptiedField,
+  type ErasureTarget,
+  type Fields,
+  findErasureTargets,
+  gatewaysByName,
+  namesOfGateway,
+  quoteIdentifier,
+  quoteLiteral,
+  type ResourceGateway,
+  snakeCase,
+  tablesOf,
+} from '../../../extension/index.ts';
 import { DELIVERY_TABLES } from '../deliveries/deliveries-sql.ts';
 import { REMOVAL_ASSIGNMENTS } from '../endpoints/endpoints-sql.ts';
 import { OWN_ROW_NAME } from '../engine/fanout/outgoing-event.ts';

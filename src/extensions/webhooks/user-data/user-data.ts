@@ -1,7 +1,11 @@
-import type { Host, ResourceGateway, UserData } from '../../../declare/host.ts';
-import type { Database } from '../../../platform/data/postgres/database.ts';
-import { readRowsInPages } from '../../../platform/data/postgres/scan.ts';
-import { writeInBatches } from '../../../platform/data/postgres/write-in-batches.ts';
+import {
+  type Database,
+  type Host,
+  type ResourceGateway,
+  readRowsInPages,
+  type UserData,
+  writeInBatches,
+} from '../../../extension/index.ts';
 import type { DeliverySerializer } from '../api/serialize-delivery.ts';
 import { DELIVERY_TABLES, isKeptSql } from '../deliveries/deliveries-sql.ts';
 import type { Audience } from '../engine/readability/readability.ts';

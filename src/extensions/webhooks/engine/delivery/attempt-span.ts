@@ -1,4 +1,4 @@
-import type { Tracing } from '../../../../platform/observability/tracing.ts';
+import type { Tracing } from '../../../../extension/index.ts';
 import { makeAttempt, type Outcome, type Sender, type Target } from './attempt.ts';
 import type { ClaimedDelivery } from './claim.ts';
 

@@ -1,10 +1,15 @@
 import type { KeyObject } from 'node:crypto';
 import type { Dispatcher } from 'undici';
-import { DecryptionError } from '../../../../platform/data/crypto/keyring.ts';
-import { AddressRefusedError, checkUrl } from '../../../../platform/http/address-guard/index.ts';
-import { MAX_RESPONSE_BYTES, type PostResult, sendPost } from '../../../../platform/http/post.ts';
-import { parseRetryAfter } from '../../../../platform/http/retry-after.ts';
-import type { Logger } from '../../../../platform/observability/log.ts';
+import {
+  AddressRefusedError,
+  checkUrl,
+  DecryptionError,
+  type Logger,
+  MAX_RESPONSE_BYTES,
+  type PostResult,
+  parseRetryAfter,
+  sendPost,
+} from '../../../../extension/index.ts';
 import { truncateToBytes } from '../../deliveries/message.ts';
 import { createSignatureHeader, type SigningKeyLookup } from '../../endpoints/signing.ts';
 

@@ -1,6 +1,4 @@
-import { DecryptionError, type Keyring } from '../../../../platform/data/crypto/keyring.ts';
-import type { Logger } from '../../../../platform/observability/log.ts';
-import type { Tracing } from '../../../../platform/observability/tracing.ts';
+import { DecryptionError, type Keyring, type Logger, type Tracing } from '../../../../extension/index.ts';
 import { decryptStoredBody } from '../../deliveries/stored-body.ts';
 import { type Audience, type CheckReadability, NOT_READABLE } from '../readability/readability.ts';
 import { createNotReadableOutcome, type Outcome, type Sender, type Target } from './attempt.ts';

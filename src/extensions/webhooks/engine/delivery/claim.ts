@@ -1,4 +1,4 @@
-import type { Auth } from '../../../../declare/route.ts';
+import type { Auth } from '../../../../extension/index.ts';
 import { mayReceiveSql, OLD_SECRETS, RATE_RULE, type UsersSql } from '../../endpoints/endpoints-sql.ts';
 import { OWN_ROW_NAME } from '../fanout/outgoing-event.ts';
 import type { ReadOwner } from '../readability/readability.ts';

@@ -1,10 +1,12 @@
-import type { Host } from '../../../../declare/host.ts';
-import type { Database } from '../../../../platform/data/postgres/database.ts';
-import { retryWhileUnavailable } from '../../../../platform/data/postgres/retry.ts';
-import type { AddToBatch } from '../../../../platform/helpers/concurrency/micro-batch.ts';
-import { createSerialQueue } from '../../../../platform/helpers/concurrency/serial-queue.ts';
-import { newId } from '../../../../platform/helpers/ids.ts';
-import type { LeaseRenewals } from '../../../../platform/work/leased-work/lease.ts';
+import {
+  type AddToBatch,
+  createSerialQueue,
+  type Database,
+  type Host,
+  type LeaseRenewals,
+  newId,
+  retryWhileUnavailable,
+} from '../../../../extension/index.ts';
 import type { Lane } from '../../endpoints/endpoint-jobs.ts';
 import type { GlobalAccessCheck } from '../readability/readability.ts';
 import type { BodyBudget } from './body-budget.ts';

@@ -1,4 +1,4 @@
-import type { LeaseRenewals } from '../../../../platform/work/leased-work/lease.ts';
+import type { LeaseRenewals } from '../../../../extension/index.ts';
 import { type BodyBudget, estimateDeliveryBytes } from './body-budget.ts';
 import type { Claim, ClaimedDelivery, ClaimedEndpoint } from './claim.ts';
 import type { CurrentEndpoint, LeaseToRenew } from './lease-store.ts';

@@ -1,8 +1,14 @@
-import type { Host, ResourceGateway } from '../../../../declare/host.ts';
-import { retryWhileUnavailable } from '../../../../platform/data/postgres/retry.ts';
-import { plainArrayLiteral, textArrayLiteral } from '../../../../platform/data/postgres/values.ts';
-import { type AddToBatch, createMicroBatch } from '../../../../platform/helpers/concurrency/micro-batch.ts';
-import { createLeaseRenewals, type LeaseRenewals } from '../../../../platform/work/leased-work/lease.ts';
+import {
+  type AddToBatch,
+  createLeaseRenewals,
+  createMicroBatch,
+  type Host,
+  type LeaseRenewals,
+  plainArrayLiteral,
+  type ResourceGateway,
+  retryWhileUnavailable,
+  textArrayLiteral,
+} from '../../../../extension/index.ts';
 import { mayReceiveSql, RATE_RULE, type UsersSql, usersSql } from '../../endpoints/endpoints-sql.ts';
 import { listGlobalRoles, type WebhookSettings } from '../../settings/settings.ts';
 import { dueFromSql, nextDueFromSql } from './due-sql.ts';

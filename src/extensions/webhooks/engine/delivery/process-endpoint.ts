@@ -1,4 +1,4 @@
-import type { Host } from '../../../../declare/host.ts';
+import type { Host } from '../../../../extension/index.ts';
 import {
   chooseLane,
   type EndpointOfOwner,

@@ -1,9 +1,14 @@
-import type { Host } from '../../../../declare/host.ts';
-import type { Keyring } from '../../../../platform/data/crypto/keyring.ts';
-import { retryWhileUnavailable } from '../../../../platform/data/postgres/retry.ts';
-import { plainArrayLiteral, textArrayLiteral } from '../../../../platform/data/postgres/values.ts';
-import { type AddToBatch, createMicroBatch } from '../../../../platform/helpers/concurrency/micro-batch.ts';
-import { createWorkLogger, type WorkLine } from '../../../../platform/observability/log-work.ts';
+import {
+  type AddToBatch,
+  createMicroBatch,
+  createWorkLogger,
+  type Host,
+  type Keyring,
+  plainArrayLiteral,
+  retryWhileUnavailable,
+  textArrayLiteral,
+  type WorkLine,
+} from '../../../../extension/index.ts';
 import type { DeliveryStatus } from '../../deliveries/deliveries-sql.ts';
 import { columnsSql, insertIntoLogSql, MESSAGE_COLUMNS } from '../../deliveries/deliveries-sql.ts';
 import { encryptResponse } from '../../deliveries/stored-body.ts';

@@ -1,5 +1,4 @@
-import type { Host } from '../../../../declare/host.ts';
-import type { AddToBatch } from '../../../../platform/helpers/concurrency/micro-batch.ts';
+import type { AddToBatch, Host } from '../../../../extension/index.ts';
 import type { Lane } from '../../endpoints/endpoint-jobs.ts';
 import type { CheckReadability } from '../readability/readability.ts';
 import type { Sender } from './attempt.ts';

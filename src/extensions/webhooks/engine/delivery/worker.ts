@@ -1,8 +1,13 @@
 import { getHeapStatistics } from 'node:v8';
-import type { Host, ResourceGateway } from '../../../../declare/host.ts';
-import type { AddToBatch } from '../../../../platform/helpers/concurrency/micro-batch.ts';
-import { createGuardedAgent } from '../../../../platform/http/address-guard/index.ts';
-import type { JobData, QueueWorker, RunningWorker } from '../../../../platform/work/queues/queues.ts';
+import {
+  type AddToBatch,
+  createGuardedAgent,
+  type Host,
+  type JobData,
+  type QueueWorker,
+  type ResourceGateway,
+  type RunningWorker,
+} from '../../../../extension/index.ts';
 import {
   enqueueEndpointJobs,
   enqueueEndpointsWithRequests,

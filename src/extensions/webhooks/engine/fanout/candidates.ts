@@ -1,5 +1,4 @@
-import type { ResourceGateway, StoredRecord } from '../../../../declare/host.ts';
-import type { Executor } from '../../../../platform/data/postgres/database.ts';
+import type { Executor, ResourceGateway, StoredRecord } from '../../../../extension/index.ts';
 import { type UsersSql, usersSql } from '../../endpoints/endpoints-sql.ts';
 import { listMatchingNames } from '../../settings/events.ts';
 import type { OutgoingEvent } from './outgoing-event.ts';

@@ -1,6 +1,4 @@
-import { isAccountActive } from '../../../../declare/actor.ts';
-import type { StoredRecord } from '../../../../declare/host.ts';
-import { plainArrayLiteral } from '../../../../platform/data/postgres/values.ts';
+import { isAccountActive, plainArrayLiteral, type StoredRecord } from '../../../../extension/index.ts';
 import { earliestFinishSql } from '../../deliveries/deliveries-sql.ts';
 import type { Candidate, CandidatePage, CandidatesByEvent } from './candidates.ts';
 import type { OutgoingEvent } from './outgoing-event.ts';

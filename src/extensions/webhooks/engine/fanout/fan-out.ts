@@ -1,10 +1,14 @@
-import { lockStillDeletedUsers } from '../../../../accounts/users/user-state.ts';
-import { gatewaysByName } from '../../../../declare/gateways.ts';
-import type { Host, ResourceGateway } from '../../../../declare/host.ts';
-import type { Executor } from '../../../../platform/data/postgres/database.ts';
-import { createWorkLogger, startTimer } from '../../../../platform/observability/log-work.ts';
-import type { OutboxConsumer } from '../../../../platform/work/outbox/consumer.ts';
-import type { OutboxRow } from '../../../../platform/work/outbox/table.ts';
+import {
+  createWorkLogger,
+  type Executor,
+  gatewaysByName,
+  type Host,
+  lockStillDeletedUsers,
+  type OutboxConsumer,
+  type OutboxRow,
+  type ResourceGateway,
+  startTimer,
+} from '../../../../extension/index.ts';
 import { chooseLane, enqueueEndpointJobs } from '../../endpoints/endpoint-jobs.ts';
 import { MAX_DELIVERIES_REMOVED, REMOVE_BY_OWNERS } from '../../endpoints/endpoints-sql.ts';
 import type { KeyLimits } from '../../endpoints/key-limits.ts';

@@ -1,6 +1,4 @@
-import type { Fields } from '../../../../declare/field.ts';
-import type { AnyResource } from '../../../../declare/resource.ts';
-import { isId } from '../../../../platform/helpers/ids.ts';
+import { type AnyResource, type Fields, isId } from '../../../../extension/index.ts';
 
 type Data = Readonly<Record<string, unknown>>;
 

@@ -1,5 +1,4 @@
-import type { ResourceGateway, StoredRecord } from '../../../../declare/host.ts';
-import type { OutboxRow } from '../../../../platform/work/outbox/table.ts';
+import type { OutboxRow, ResourceGateway, StoredRecord } from '../../../../extension/index.ts';
 
 /**
  * The name of this extension's own outbox rows: events that the app published, and the rest of any event that has more endpoints than one

@@ -1,7 +1,4 @@
-import type { Host } from '../../../../declare/host.ts';
-import type { Viewer } from '../../../../declare/policy.ts';
-import { isTransient } from '../../../../platform/data/postgres/errors.ts';
-import { newId } from '../../../../platform/helpers/ids.ts';
+import { type Host, isTransient, newId, type Viewer } from '../../../../extension/index.ts';
 import { generateMessageId } from '../../deliveries/message.ts';
 import { toStoredBody } from '../../deliveries/stored-body.ts';
 import type { KeyLimits } from '../../endpoints/key-limits.ts';

@@ -1,9 +1,12 @@
-import type { Host } from '../../../../declare/host.ts';
-import type { PublishEvent } from '../../../../declare/senders.ts';
-import { isId, newId } from '../../../../platform/helpers/ids.ts';
-import { issuePath } from '../../../../platform/helpers/standard-schema.ts';
-import { createRetentionSweep } from '../../../../platform/work/leased-work/sweeps.ts';
-import type { Sweep } from '../../../../platform/work/outbox/relay.ts';
+import {
+  createRetentionSweep,
+  type Host,
+  isId,
+  issuePath,
+  newId,
+  type PublishEvent,
+  type Sweep,
+} from '../../../../extension/index.ts';
 import type { EventData, EventDeclarations } from '../../settings/events.ts';
 import type { WebhookSettings } from '../../settings/settings.ts';
 import { OWN_ROW_NAME, type OwnPayload } from './outgoing-event.ts';

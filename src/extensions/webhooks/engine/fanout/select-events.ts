@@ -1,7 +1,4 @@
-import { withReadLimit } from '../../../../declare/actor.ts';
-import type { Host } from '../../../../declare/host.ts';
-import type { Viewer } from '../../../../declare/policy.ts';
-import { allowsAction } from '../../../../rules/allows-action.ts';
+import { allowsAction, type Host, type Viewer, withReadLimit } from '../../../../extension/index.ts';
 import type { KeyLimits } from '../../endpoints/key-limits.ts';
 import type { WebhookSettings } from '../../settings/settings.ts';
 import type { Candidate, CandidatesByEvent } from './candidates.ts';

@@ -1,5 +1,4 @@
-import type { ResourceGateway } from '../../../../declare/host.ts';
-import type { Viewer } from '../../../../declare/policy.ts';
+import type { ResourceGateway, Viewer } from '../../../../extension/index.ts';
 import { collectMentions } from './mentions.ts';
 import type { OutgoingEvent, RecordEvent } from './outgoing-event.ts';
 

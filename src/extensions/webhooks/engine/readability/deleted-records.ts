@@ -1,11 +1,17 @@
-import type { Fields } from '../../../../declare/field.ts';
-import { gatewaysByName, namesOfGateway } from '../../../../declare/gateways.ts';
-import type { ExpandedRecord, Host, ResourceGateway, StoredRecord } from '../../../../declare/host.ts';
-import { snakeCase } from '../../../../declare/naming.ts';
-import type { EncryptedColumn } from '../../../../platform/data/crypto/encrypted-column.ts';
-import { DecryptionError } from '../../../../platform/data/crypto/keyring.ts';
-import type { Executor } from '../../../../platform/data/postgres/database.ts';
-import type { OutboxRow } from '../../../../platform/work/outbox/table.ts';
+import {
+  DecryptionError,
+  type EncryptedColumn,
+  type Executor,
+  type ExpandedRecord,
+  type Fields,
+  gatewaysByName,
+  type Host,
+  namesOfGateway,
+  type OutboxRow,
+  type ResourceGateway,
+  type StoredRecord,
+  snakeCase,
+} from '../../../../extension/index.ts';
 
 /**
  * Stores copies of deleted records, unless there are no endpoints. Arrays: $1 deletion events, $2 resources, $3 ids of the records,

@@ -1,12 +1,18 @@
-import { isAccountActive, withReadLimit } from '../../../../declare/actor.ts';
-import { gatewaysByName } from '../../../../declare/gateways.ts';
-import type { ExpandedRecord, Host, ResourceGateway, StoredRecord } from '../../../../declare/host.ts';
-import type { Viewer } from '../../../../declare/policy.ts';
-import type { Auth } from '../../../../declare/route.ts';
-import { DecryptionError } from '../../../../platform/data/crypto/keyring.ts';
-import { isTransient } from '../../../../platform/data/postgres/errors.ts';
+import {
+  type Auth,
+  allowsAction,
+  DecryptionError,
+  type ExpandedRecord,
+  gatewaysByName,
+  type Host,
+  isAccountActive,
+  isTransient,
+  type ResourceGateway,
+  type StoredRecord,
+  type Viewer,
+  withReadLimit,
+} from '../../../../extension/index.ts';
 import { createHidingErrorHandler, createRuleErrorReporter } from '../../../../records/schema/rule-errors.ts';
-import { allowsAction } from '../../../../rules/allows-action.ts';
 import type { KeyLimits } from '../../endpoints/key-limits.ts';
 import { TEST_EVENT } from '../../settings/events.ts';
 import type { WebhookSettings } from '../../settings/settings.ts';

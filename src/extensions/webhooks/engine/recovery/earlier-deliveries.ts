@@ -1,12 +1,13 @@
-import type { Host } from '../../../../declare/host.ts';
 import {
   createPartitions,
   type DailyPartitions,
+  deleteUnlockedSql,
+  type Host,
   isInsufficientPrivilege,
   isLockTimeout,
-} from '../../../../platform/data/postgres/daily-partitions.ts';
-import { deleteUnlockedSql, writeInBatches } from '../../../../platform/data/postgres/write-in-batches.ts';
-import type { Sweep } from '../../../../platform/work/outbox/relay.ts';
+  type Sweep,
+  writeInBatches,
+} from '../../../../extension/index.ts';
 import { insertIntoLogSql, LOG_COLUMNS } from '../../deliveries/deliveries-sql.ts';
 
 /**

@@ -1,7 +1,10 @@
-import type { Host, ResourceGateway } from '../../../../declare/host.ts';
-import { writeInBatches } from '../../../../platform/data/postgres/write-in-batches.ts';
-import { createReclaimSweep } from '../../../../platform/work/leased-work/sweeps.ts';
-import type { Sweep } from '../../../../platform/work/outbox/relay.ts';
+import {
+  createReclaimSweep,
+  type Host,
+  type ResourceGateway,
+  type Sweep,
+  writeInBatches,
+} from '../../../../extension/index.ts';
 import { chooseLane, enqueueEndpointJobs } from '../../endpoints/endpoint-jobs.ts';
 import { mayReceiveSql, type UsersSql, usersSql } from '../../endpoints/endpoints-sql.ts';
 import { listGlobalRoles, type WebhookSettings } from '../../settings/settings.ts';

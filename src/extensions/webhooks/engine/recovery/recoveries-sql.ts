@@ -1,4 +1,4 @@
-import { deleteUnlockedSql } from '../../../../platform/data/postgres/write-in-batches.ts';
+import { deleteUnlockedSql } from '../../../../extension/index.ts';
 import { columnsSql, DELIVERY_TABLES, LOG_COLUMNS, resumeFromLogSql } from '../../deliveries/deliveries-sql.ts';
 import type { UsersSql } from '../../endpoints/endpoints-sql.ts';
 import { mayReceiveSql } from '../../endpoints/endpoints-sql.ts';

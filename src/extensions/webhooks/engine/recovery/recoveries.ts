@@ -1,7 +1,10 @@
-import type { Host, ResourceGateway } from '../../../../declare/host.ts';
-import { newId } from '../../../../platform/helpers/ids.ts';
-import { createRetentionSweep } from '../../../../platform/work/leased-work/sweeps.ts';
-import type { Sweep } from '../../../../platform/work/outbox/relay.ts';
+import {
+  createRetentionSweep,
+  type Host,
+  newId,
+  type ResourceGateway,
+  type Sweep,
+} from '../../../../extension/index.ts';
 import { isKeptSql } from '../../deliveries/deliveries-sql.ts';
 import { chooseLane, enqueueEndpointJobs } from '../../endpoints/endpoint-jobs.ts';
 import { usersSql } from '../../endpoints/endpoints-sql.ts';

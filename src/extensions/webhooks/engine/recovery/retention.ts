@@ -1,8 +1,12 @@
-import type { Host, ResourceGateway } from '../../../../declare/host.ts';
-import { deleteUnlockedSql, writeInBatches } from '../../../../platform/data/postgres/write-in-batches.ts';
-import { createPartitionSweep } from '../../../../platform/work/leased-work/daily-partition-sweep.ts';
-import { createRetentionSweep } from '../../../../platform/work/leased-work/sweeps.ts';
-import type { Sweep } from '../../../../platform/work/outbox/relay.ts';
+import {
+  createPartitionSweep,
+  createRetentionSweep,
+  deleteUnlockedSql,
+  type Host,
+  type ResourceGateway,
+  type Sweep,
+  writeInBatches,
+} from '../../../../extension/index.ts';
 import { DELIVERY_TABLES } from '../../deliveries/deliveries-sql.ts';
 import { REMOVAL_ASSIGNMENTS, type UsersSql, usersSql } from '../../endpoints/endpoints-sql.ts';
 import type { WebhookSettings } from '../../settings/settings.ts';
