@@ -89,7 +89,7 @@ export const settingTexts: Record<string, Record<string, SettingText>> = {
   audit: {
     keepDays: 'How long an entry is kept',
   },
-  developerConsole: {
+  adminConsole: {
     production:
       'Whether the console is available in production. `policy`: the users that may use it, [by roles](console.md#settings)',
   },

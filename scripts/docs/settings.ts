@@ -29,7 +29,7 @@ const FILE = join(root, 'docs', 'settings.md');
 const EXTENSIONS: Record<string, readonly [schema: z.ZodType, page: string]> = {
   apiKeys: [apiKeySettings, 'api-keys.md'],
   audit: [auditSettings, 'audit.md'],
-  developerConsole: [consoleSettings, 'console.md'],
+  adminConsole: [consoleSettings, 'console.md'],
   emailSignIn: [emailSignInSettings, 'email-sign-in.md'],
   emailVerification: [emailVerificationSettings, 'email-verification.md'],
   invitations: [invitationSettings, 'invitations.md'],

@@ -54,7 +54,7 @@ export type { SubscribeHandlers } from './realtime/index.ts';
 export type { LiveListMeta, LiveListSnapshot } from './realtime/list-snapshot.ts';
 export type { LiveListQuery } from './realtime/list-source.ts';
 export type { LiveList } from './realtime/live-list.ts';
-export type { RecordEvent, RecordSubscription, ResetReason } from './realtime/record-event.ts';
+export type { RecordChange, RecordEvent, RecordSubscription, ResetReason } from './realtime/record-change.ts';
 export type { AggregateQuery, AggregateResult } from './records/aggregate.ts';
 export type { BatchFailure, BatchOperation, BatchResult, BatchSuccess } from './records/batch.ts';
 export type { Condition, ListQuery, ListSelection, RecordSelection, Where } from './records/list-query.ts';

@@ -1,7 +1,7 @@
 import type { EventsOptions } from './realtime/event-iterator.ts';
 import type { Realtime, SubscribeHandlers } from './realtime/index.ts';
 import type { LiveListQuery } from './realtime/list-source.ts';
-import type { RecordSubscription } from './realtime/record-event.ts';
+import type { RecordSubscription } from './realtime/record-change.ts';
 import { type AggregateQuery, type AggregateResult, encodeAggregateQuery } from './records/aggregate.ts';
 import {
   type BatchOperation,

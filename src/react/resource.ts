@@ -1,6 +1,6 @@
 import type { LiveListQuery } from '../client/realtime/list-source.ts';
 import type { LiveList } from '../client/realtime/live-list.ts';
-import type { RecordEvent } from '../client/realtime/record-event.ts';
+import type { RecordChange } from '../client/realtime/record-change.ts';
 import type { ListQuery, RecordSelection } from '../client/records/list-query.ts';
 import type { PageMeta } from '../client/records/page.ts';
 import type { CallOptions } from '../client/request/request.ts';
@@ -26,7 +26,7 @@ export interface AnyResource {
   subscribe(
     subscription: { id: string },
     handlers: {
-      onEvent(event: RecordEvent<AnyRecord>): void;
+      onEvent(event: RecordChange<AnyRecord>): void;
       onReady(): void;
       onReset(): void;
       onDisconnect(): void;

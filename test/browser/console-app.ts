@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core';
 import { expect, onTestFinished } from 'vitest';
-import { audit, defineResource, defineUser, developerConsole, f, softDelete } from '../../src/index.ts';
+import { adminConsole, audit, defineResource, defineUser, f, softDelete } from '../../src/index.ts';
 import { createTestStorage } from '../files/support.ts';
 import { startTestApp } from '../support/app.ts';
 
@@ -49,7 +49,7 @@ export async function startConsoleApp() {
   return startTestApp(
     {
       resources: [article, topic, emptyThing, defineUser()],
-      extensions: [softDelete(), audit(), developerConsole()],
+      extensions: [softDelete(), audit(), adminConsole()],
       settings: { files: { storage } },
     },
     { roles: 'all' },

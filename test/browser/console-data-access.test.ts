@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core';
 import { beforeAll, expect } from 'vitest';
-import { audit, defineResource, defineUser, developerConsole, f, signInPages, twoFactor } from '../../src/index.ts';
+import { adminConsole, audit, defineResource, defineUser, f, signInPages, twoFactor } from '../../src/index.ts';
 import { codeOf } from '../extensions/two-factor/two-factor-user.ts';
 import { createClient, startTestApp } from '../support/app.ts';
 import { browserTest, closePages, startBrowser } from './browser.ts';
@@ -22,7 +22,7 @@ const startProduction = (extensions: Parameters<typeof startTestApp>[0]['extensi
     {
       resources: [defineUser(), note],
       settings: { rateLimit: { enabled: false } },
-      extensions: [audit(), developerConsole({ production: true }), ...extensions],
+      extensions: [audit(), adminConsole({ production: true }), ...extensions],
     },
     {
       env: () => ({
@@ -263,7 +263,7 @@ browserTest('with sign-in pages, the console links to them, and their session op
   await page.getByRole('heading', { name: 'Sign in to the console' }).waitFor();
 });
 
-const EMPTY = await startTestApp({ resources: [defineUser()], extensions: [developerConsole()] }, { roles: 'all' });
+const EMPTY = await startTestApp({ resources: [defineUser()], extensions: [adminConsole()] }, { roles: 'all' });
 
 browserTest('an app without resources of its own shows how to declare one', 60_000, async () => {
   const { page, pageErrors } = await openConsole(browser, `${EMPTY.url}/console`);

@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { beforeAll, expect } from 'vitest';
 import { z } from 'zod';
-import { defineJob, defineUser, developerConsole } from '../../src/index.ts';
+import { adminConsole, defineJob, defineUser } from '../../src/index.ts';
 import { startTestApp } from '../support/app.ts';
 import { browserTest, closePages, startBrowser } from './browser.ts';
 import { openConsole, pressTabUntil } from './console-app.ts';
@@ -36,11 +36,11 @@ const { app, url } = await startTestApp(
     schedules: [
       { cron: '0 2 * * *', timeZone: 'Europe/Berlin', job: importFeed, input: { url: 'https://example.com' } },
     ],
-    extensions: [developerConsole()],
+    extensions: [adminConsole()],
   },
   { roles: 'all' },
 );
-const without = await startTestApp({ resources: [defineUser()], extensions: [developerConsole()] }, { roles: 'all' });
+const without = await startTestApp({ resources: [defineUser()], extensions: [adminConsole()] }, { roles: 'all' });
 let browser: Browser;
 beforeAll(async () => {
   if (process.env.TEST_CHROMIUM === undefined) return;

@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core';
 import { beforeAll, expect } from 'vitest';
-import { defineUser, developerConsole } from '../../src/index.ts';
+import { adminConsole, defineUser } from '../../src/index.ts';
 import { startTestApp } from '../support/app.ts';
 import { browserTest, closePages, keepScreenshot, startBrowser } from './browser.ts';
 import { openConsole, pressTabUntil } from './console-app.ts';
@@ -14,7 +14,7 @@ const HOSTILE = `<p id="p">Hallo</p><script>document.getElementById('p').textCon
 const { app, url } = await startTestApp(
   {
     resources: [defineUser()],
-    extensions: [developerConsole()],
+    extensions: [adminConsole()],
     mailTexts: {
       'verify-email': { de: () => ({ subject: 'Adresse bestätigen', text: 'Hallo', html: HOSTILE }) },
       'sign-in': {

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
-import { audit, defineJob, defineResource, defineUser, developerConsole, f, realtime } from '../../src/index.ts';
+import { adminConsole, audit, defineJob, defineResource, defineUser, f, realtime } from '../../src/index.ts';
 import { createProcessStore } from '../../src/platform/work/processes/store.ts';
 import { startTestApp } from '../support/app.ts';
 import { browserTest, closePages, startBrowser } from './browser.ts';
@@ -20,7 +20,7 @@ const { url, env, person, call } = await startTestApp(
   {
     resources: [invoice, defineUser()],
     jobs,
-    extensions: [audit(), realtime(), developerConsole()],
+    extensions: [audit(), realtime(), adminConsole()],
     settings: {
       rateLimit: { enabled: true, global: { limit: 100_000, windowMs: 60_000 }, auth: { limit: 6, windowMs: 900_000 } },
       slowLog: { requestMs: 0, statementMs: 0 },

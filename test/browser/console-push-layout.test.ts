@@ -1,13 +1,13 @@
 import type { Browser } from 'playwright-core';
 import { beforeAll, expect } from 'vitest';
-import { defineUser, developerConsole } from '../../src/index.ts';
+import { adminConsole, defineUser } from '../../src/index.ts';
 import { startTestApp } from '../support/app.ts';
 import { browserTest, closePages, startBrowser } from './browser.ts';
 import { openConsole, pressTabUntil } from './console-app.ts';
 import { checkScreens } from './screens.ts';
 
 const { app, url, person } = await startTestApp(
-  { resources: [defineUser()], extensions: [developerConsole()] },
+  { resources: [defineUser()], extensions: [adminConsole()] },
   { roles: 'all' },
 );
 const simulated = app.simulated!;

@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core';
 import { beforeAll, expect } from 'vitest';
-import { defineUser, developerConsole } from '../../src/index.ts';
+import { adminConsole, defineUser } from '../../src/index.ts';
 import { startTestApp } from '../support/app.ts';
 import { browserTest, closePages, keepScreenshot, startBrowser } from './browser.ts';
 import { openConsole } from './console-app.ts';
@@ -9,7 +9,7 @@ const opened: unknown[] = [];
 const { app, url, person } = await startTestApp(
   {
     resources: [defineUser()],
-    extensions: [developerConsole()],
+    extensions: [adminConsole()],
     listeners: (app) => app.on('push.opened', (event) => opened.push(event)),
   },
   { roles: 'all' },

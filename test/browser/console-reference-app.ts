@@ -1,13 +1,4 @@
-import {
-  apiKeys,
-  audit,
-  defineResource,
-  defineUser,
-  developerConsole,
-  f,
-  softDelete,
-  webhooks,
-} from '../../src/index.ts';
+import { adminConsole, apiKeys, audit, defineResource, defineUser, f, softDelete, webhooks } from '../../src/index.ts';
 import { createTestStorage } from '../files/support.ts';
 import { startTestApp } from '../support/app.ts';
 
@@ -136,7 +127,7 @@ export async function startReferenceApp(mode: 'development' | 'production' = 'de
   return startTestApp(
     {
       resources: [user, team, customer, contract, invoice, ticket, message, tag, article, holiday],
-      extensions: [softDelete(), audit(), apiKeys(), webhooks(), developerConsole({ production: isProduction })],
+      extensions: [softDelete(), audit(), apiKeys(), webhooks(), adminConsole({ production: isProduction })],
       settings: {
         files: { storage },
         rateLimit: { enabled: isProduction ? false : undefined },

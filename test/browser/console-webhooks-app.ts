@@ -2,7 +2,7 @@
 import { Client } from 'pg';
 import { afterAll } from 'vitest';
 import { z } from 'zod';
-import { defineResource, defineUser, developerConsole, f, webhooks } from '../../src/index.ts';
+import { adminConsole, defineResource, defineUser, f, webhooks } from '../../src/index.ts';
 import { startReceiver } from '../fakes/receiver.ts';
 import { type Person, startTestApp } from '../support/app.ts';
 
@@ -33,7 +33,7 @@ export const webhookApp = await startTestApp(
         maxEndpointsPerUser: 50,
         events: { 'invoice.paid': { schema: paid, description: 'An invoice was <b>paid</b>' } },
       }),
-      developerConsole(),
+      adminConsole(),
     ],
   },
   { roles: 'all' },

@@ -13,9 +13,9 @@ const database = await createTestDatabase();
 afterAll(() => database.drop());
 
 const APP = `
-import { createApp, defineUser, developerConsole } from 'belfry';
+import { createApp, defineUser, adminConsole } from 'belfry';
 export const app = (environment: Record<string, string | undefined>) =>
-  createApp({ resources: [defineUser()], extensions: [developerConsole()] }, environment);
+  createApp({ resources: [defineUser()], extensions: [adminConsole()] }, environment);
 `;
 
 async function freePort(): Promise<number> {

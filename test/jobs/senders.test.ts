@@ -3,12 +3,12 @@ import { afterAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import {
   ApiError,
+  adminConsole,
   createApp,
   defineJob,
   defineMail,
   defineResource,
   defineUser,
-  developerConsole,
   f,
   webhooks,
 } from '../../src/index.ts';
@@ -62,7 +62,7 @@ const { app, env, call, person } = await startTestApp(
   {
     resources: [defineUser({ fields: { locale: f.string().optional() } }), ticket],
     extensions: [
-      developerConsole(),
+      adminConsole(),
       webhooks({ events: { 'ticket.opened': { schema: z.strictObject({ title: z.string() }) } } }),
     ],
     mails: [closed, plain],

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { createApp, defineExtension, defineResource, defineUser, developerConsole, f } from '../../src/index.ts';
+import { adminConsole, createApp, defineExtension, defineResource, defineUser, f } from '../../src/index.ts';
 import type { AppOptions } from '../../src/runtime/create-app.ts';
 import { createClient, startTestApp } from '../support/app.ts';
 import { otherAddress } from '../support/other-address.ts';
@@ -36,7 +36,7 @@ async function start(env: Record<string, string>, options: Partial<AppOptions<ty
 const html = { accept: 'text/html' };
 
 test('the development home page links to the reference and the console, and loads no scripts and nothing from other hosts', async () => {
-  const { url } = await start({}, { extensions: [developerConsole()] });
+  const { url } = await start({}, { extensions: [adminConsole()] });
   const response = await fetch(url, { headers: html });
   expect(response.status).toBe(200);
   expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');

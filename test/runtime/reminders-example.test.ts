@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { defineExtension } from '../../src/extension/index.ts';
-import { createApp, defineUser, developerConsole } from '../../src/index.ts';
+import { adminConsole, createApp, defineUser } from '../../src/index.ts';
 import { createTestApp } from '../../src/testing/index.ts';
 import { remindersExtension } from '../fixtures/reminders.ts';
 
@@ -20,7 +20,7 @@ const { api, app, clock, pushes, settle, signInAs } = await createTestApp((envir
   createApp(
     {
       resources: [defineUser()],
-      extensions: [remindersExtension({ maxPerUser: 3, welcome: 'Say hello' }), developerConsole(), stored],
+      extensions: [remindersExtension({ maxPerUser: 3, welcome: 'Say hello' }), adminConsole(), stored],
     },
     environment,
   ),

@@ -1,5 +1,5 @@
 import type { SubscriptionHub } from './hub.ts';
-import type { RecordEvent, RecordSubscription, ResetReason } from './record-event.ts';
+import type { RecordChange, RecordSubscription, ResetReason } from './record-change.ts';
 
 /** Stands for events that may be missing. */
 export interface ResetEvent {
@@ -26,11 +26,11 @@ export async function* iterateEvents<Data>(
   hub: Pick<SubscriptionHub, 'subscribe'>,
   path: string,
   { signal, maxWaiting = MAX_WAITING, ...subscription }: EventsOptions,
-): AsyncGenerator<RecordEvent<Data> | ResetEvent, void, undefined> {
-  let waiting: (RecordEvent<Data> | ResetEvent)[] = [];
+): AsyncGenerator<RecordChange<Data> | ResetEvent, void, undefined> {
+  let waiting: (RecordChange<Data> | ResetEvent)[] = [];
   let failure: { error: unknown } | undefined;
   let wake = (): void => undefined;
-  const add = (event: RecordEvent<Data> | ResetEvent) => {
+  const add = (event: RecordChange<Data> | ResetEvent) => {
     if (waiting.length >= maxWaiting) waiting = [{ type: 'reset', reason: 'too_slow' }];
     else waiting.push(event);
     wake();
@@ -43,7 +43,7 @@ export async function* iterateEvents<Data>(
   signal?.throwIfAborted();
   signal?.addEventListener('abort', abort);
   const stop = hub.subscribe(path, subscription, {
-    onEvent: (event) => add(event as RecordEvent<Data>),
+    onEvent: (event) => add(event as RecordChange<Data>),
     onReset: (reason) => add({ type: 'reset', reason }),
     onError: fail,
     onReady: () => undefined,

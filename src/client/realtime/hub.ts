@@ -1,6 +1,6 @@
 import { ApiError } from '../request/errors.ts';
 import type { Requester, TokenSource } from '../request/request.ts';
-import { type RecordSubscription, subscriptionText } from './record-event.ts';
+import { type RecordSubscription, subscriptionText } from './record-change.ts';
 import { Stream, type StreamHost } from './stream.ts';
 import { createTopic, type SubscriptionListener, type Topic } from './topic.ts';
 

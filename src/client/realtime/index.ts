@@ -3,11 +3,11 @@ import { type EventsOptions, iterateEvents, type ResetEvent } from './event-iter
 import { type SessionSource, SubscriptionHub } from './hub.ts';
 import type { LiveListQuery } from './list-source.ts';
 import { createLiveList, type LiveList } from './live-list.ts';
-import type { RecordEvent, RecordSubscription, ResetReason } from './record-event.ts';
+import type { RecordChange, RecordSubscription, ResetReason } from './record-change.ts';
 
 /** What to do with the changes of records. */
 export interface SubscribeHandlers<Data> {
-  onEvent?(event: RecordEvent<Data>): void;
+  onEvent?(event: RecordChange<Data>): void;
   /** Every change from here on is delivered: load the data that you display. Called again after each lost connection. */
   onReady?(): void;
   /** Events may be missing: load the data again. */
@@ -31,7 +31,7 @@ export interface Realtime {
     path: string,
     subscription?: EventsOptions,
     options?: EventsOptions,
-  ): AsyncGenerator<RecordEvent<Data> | ResetEvent, void, undefined>;
+  ): AsyncGenerator<RecordChange<Data> | ResetEvent, void, undefined>;
   /** Creates a list that follows changes. */
   liveList<Data>(path: string, query?: LiveListQuery): LiveList<Data>;
 }

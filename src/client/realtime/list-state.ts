@@ -1,4 +1,4 @@
-import type { RecordEvent } from './record-event.ts';
+import type { RecordChange } from './record-change.ts';
 import type { ListRecord, SortOrder } from './sort-order.ts';
 
 /**
@@ -50,7 +50,7 @@ export interface LoadedList {
 /** What has happened while a list was being loaded. */
 export interface Meanwhile {
   /** The events that have arrived since the request was sent. */
-  events: readonly RecordEvent<ListRecord>[];
+  events: readonly RecordChange<ListRecord>[];
   /** `outside` of the state when the request was sent. */
   outside: ListState['outside'];
 }
@@ -113,7 +113,7 @@ function findPlace(records: readonly ListRecord[], record: ListRecord, { order }
 }
 
 /** Removes a record that has left the list. */
-function removeRecord(state: ListState, { id, type, data, at }: RecordEvent<ListRecord>): ListState {
+function removeRecord(state: ListState, { id, type, data, at }: RecordChange<ListRecord>): ListState {
   const held = state.records.find((one) => one.id === id);
   const [version, heldVersion] = [data && versionOf(data), held && versionOf(held)];
   // A deletion that predates a restore.
@@ -139,7 +139,7 @@ function isOutdated(known: OutsideState | undefined, version: string, at: string
 }
 
 /** Puts a record that has entered the list, or has changed, in its place. */
-function putRecord(state: ListState, event: RecordEvent<ListRecord>, rules: ListRules): ListState {
+function putRecord(state: ListState, event: RecordChange<ListRecord>, rules: ListRules): ListState {
   const { id, at, data, type, previous } = event;
   const version = data && versionOf(data);
   if (data === undefined || version === undefined) return markStale(state);
@@ -173,7 +173,7 @@ function putRecord(state: ListState, event: RecordEvent<ListRecord>, rules: List
 }
 
 /** Applies an event to a list. */
-export function applyEvent(state: ListState, event: RecordEvent<ListRecord>, rules: ListRules): ListState {
+export function applyEvent(state: ListState, event: RecordChange<ListRecord>, rules: ListRules): ListState {
   return event.type === 'left' || event.type === 'deleted'
     ? removeRecord(state, event)
     : putRecord(state, event, rules);

@@ -5,7 +5,7 @@ import type { SubscriptionHub } from './hub.ts';
 import type { LiveListSnapshot } from './list-snapshot.ts';
 import { createListSource, type ListSource, type LiveListQuery } from './list-source.ts';
 import { applyEvent, applyLoaded, EMPTY_LIST, type ListRules, type LoadedList, type Meanwhile } from './list-state.ts';
-import type { RecordEvent, ResetReason } from './record-event.ts';
+import type { RecordChange, ResetReason } from './record-change.ts';
 import { createReloadSchedule } from './reload-schedule.ts';
 import { createSnapshots } from './snapshots.ts';
 import type { ListRecord } from './sort-order.ts';
@@ -35,7 +35,7 @@ const [MIN_LOOK_AHEAD, MAX_LOOK_AHEAD] = [5, 25];
 /** A running load. */
 interface Loading {
   abort: AbortController;
-  meanwhile: Meanwhile & { events: RecordEvent<ListRecord>[] };
+  meanwhile: Meanwhile & { events: RecordChange<ListRecord>[] };
   limit: number;
   waiters: readonly Waiter[];
 }
@@ -84,9 +84,9 @@ class ListFollower<Data> implements SubscriptionListener {
     this.#unsubscribe = hub.subscribe(path, { where: query.where }, this);
   }
 
-  onEvent(event: RecordEvent): void {
-    this.#loading?.meanwhile.events.push(event as RecordEvent<ListRecord>);
-    if (this.#hasLoaded) this.#state = applyEvent(this.#state, event as RecordEvent<ListRecord>, this.#rules());
+  onEvent(event: RecordChange): void {
+    this.#loading?.meanwhile.events.push(event as RecordChange<ListRecord>);
+    if (this.#hasLoaded) this.#state = applyEvent(this.#state, event as RecordChange<ListRecord>, this.#rules());
     this.#update();
   }
 

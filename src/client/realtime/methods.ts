@@ -4,7 +4,7 @@ import type { ClientRecord, FieldName, IncludePath } from '../schema/record.ts';
 import type { EventsOptions, ResetEvent } from './event-iterator.ts';
 import type { SubscribeHandlers } from './index.ts';
 import type { LiveList } from './live-list.ts';
-import type { RecordEvent } from './record-event.ts';
+import type { RecordChange } from './record-change.ts';
 
 /** The records to which a client subscribes: those that a list with these filters returns, or one record. */
 interface TypedSubscription<Api, Key extends keyof Api> {
@@ -31,7 +31,7 @@ export interface RealtimeMethods<Api, Key extends keyof Api> {
   events(
     subscription?: TypedSubscription<Api, Key> & Pick<EventsOptions, 'signal' | 'maxWaiting'>,
     options?: Pick<EventsOptions, 'signal' | 'maxWaiting'>,
-  ): AsyncGenerator<RecordEvent<ClientRecord<Api, Key>> | ResetEvent, void, undefined>;
+  ): AsyncGenerator<RecordChange<ClientRecord<Api, Key>> | ResetEvent, void, undefined>;
   /**
    * Creates a list that follows the changes of its records. It needs `close()` in the end.
    *

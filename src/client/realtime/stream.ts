@@ -2,7 +2,7 @@ import { ApiError } from '../request/errors.ts';
 import type { Requester } from '../request/request.ts';
 import { type Connection, isTemporary, openConnection } from './connection.ts';
 import type { ServerSentEvent } from './event-parser.ts';
-import { parseRecordEvent, type ResetReason } from './record-event.ts';
+import { parseRecordEvent, type ResetReason } from './record-change.ts';
 import type { Topic } from './topic.ts';
 
 /** What the streams of a client need from it. */

@@ -1,9 +1,9 @@
 import { callListener } from './listeners.ts';
-import type { RecordEvent, ResetReason } from './record-event.ts';
+import type { RecordChange, ResetReason } from './record-change.ts';
 
 /** Receives what happens to a subscription. */
 export interface SubscriptionListener {
-  onEvent(event: RecordEvent): void;
+  onEvent(event: RecordChange): void;
   /** From here on, every change is delivered. Called again after each lost connection. */
   onReady(): void;
   /** Events may be missing: load the data again. */
@@ -24,7 +24,7 @@ export interface Topic {
   add(listener: SubscriptionListener): void;
   remove(listener: SubscriptionListener): void;
   /** Delivers an event, unless it was delivered before. A new topic gets no events from before its first `ready`. */
-  deliver(event: RecordEvent): void;
+  deliver(event: RecordChange): void;
   setReady(): void;
   disconnect(): void;
   refuse(error: unknown): void;

@@ -3,12 +3,12 @@ import { afterAll } from 'vitest';
 import type { ExtensionHost } from '../../../src/declare/extension.ts';
 import type { Route } from '../../../src/declare/route.ts';
 import {
+  adminConsole,
   apiKeys,
   audit,
   defineExtension,
   defineResource,
   defineUser,
-  developerConsole,
   emailVerification,
   f,
   invitations,
@@ -80,7 +80,7 @@ export async function startPowerApp() {
         webhooks({ portal: true }),
         securityMails(),
         softDelete(),
-        developerConsole({ production: { policy: 'admin | support' } }),
+        adminConsole({ production: { policy: 'admin | support' } }),
         routesOf,
       ],
       settings: { rateLimit: { enabled: false } },

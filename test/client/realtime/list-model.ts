@@ -1,7 +1,7 @@
-import type { RecordEvent } from '../../../src/client/realtime/record-event.ts';
+import type { RecordChange } from '../../../src/client/realtime/record-change.ts';
 import type { ListRecord, SortOrder } from '../../../src/client/realtime/sort-order.ts';
 
-type Event = RecordEvent<ListRecord>;
+type Event = RecordChange<ListRecord>;
 
 /** A record of the model. */
 export type ModelRecord = ListRecord & { updatedAt: string };

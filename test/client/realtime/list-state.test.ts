@@ -9,11 +9,11 @@ import {
   type LoadedList,
   type Meanwhile,
 } from '../../../src/client/realtime/list-state.ts';
-import type { RecordEvent } from '../../../src/client/realtime/record-event.ts';
+import type { RecordChange } from '../../../src/client/realtime/record-change.ts';
 import { createSortOrder, type ListRecord } from '../../../src/client/realtime/sort-order.ts';
 import { ListModel, time } from './list-model.ts';
 
-type Event = RecordEvent<ListRecord>;
+type Event = RecordChange<ListRecord>;
 
 const CAPACITY = 6;
 const order = createSortOrder(['-rank']);

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
 import { createRealtime, type Realtime } from '../../../src/client/realtime/index.ts';
-import type { RecordEvent } from '../../../src/client/realtime/record-event.ts';
+import type { RecordChange } from '../../../src/client/realtime/record-change.ts';
 import { createRequester } from '../../../src/client/request/requester.ts';
 
 /** A session that tests change as `client.auth` does. */
@@ -46,7 +46,7 @@ export function createTestRealtime(url: string, firstToken?: string): TestSessio
 /** A subscription of a test and what it has received, in order. It ends with the test. */
 export interface TestSubscription {
   log: string[];
-  events: RecordEvent<Record<string, unknown>>[];
+  events: RecordChange<Record<string, unknown>>[];
   errors: { status: number; message: string }[];
   close(): void;
 }

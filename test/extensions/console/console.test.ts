@@ -2,14 +2,14 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
-import { createApp, defineUser, developerConsole } from '../../../src/index.ts';
+import { adminConsole, createApp, defineUser } from '../../../src/index.ts';
 import { startTestApp } from '../../support/app.ts';
 import { createTestDatabase } from '../../support/database/test-database.ts';
 import { otherAddress } from '../../support/other-address.ts';
 
 const resources = [defineUser()];
 const { app, url, call, person } = await startTestApp(
-  { resources, extensions: [developerConsole()] },
+  { resources, extensions: [adminConsole()] },
   { env: () => ({ APP_URL: 'https://dev.example.com', CORS_ORIGINS: '*' }) },
 );
 const PAGE = '/console/push';
@@ -20,7 +20,7 @@ const ASSETS = '/console/assets';
 async function startOther(env: Record<string, string>) {
   const database = await createTestDatabase();
   const own = { DATABASE_URL: database.databaseUrl, REDIS_URL: database.redisUrl, REDIS_PREFIX: database.redisPrefix };
-  const other = createApp({ resources, extensions: [developerConsole()] }, { ...own, ...env });
+  const other = createApp({ resources, extensions: [adminConsole()] }, { ...own, ...env });
   onTestFinished(async () => {
     await other.close();
     await database.drop();
@@ -172,7 +172,7 @@ test('another origin can change nothing, even if CORS allows it for the API', as
 
 test('the console needs accounts', () => {
   const env = { NODE_ENV: 'test', DATABASE_URL: 'postgres://u@127.0.0.1:1/x', REDIS_URL: 'redis://127.0.0.1:1' };
-  expect(() => createApp({ resources: [], extensions: [developerConsole()] }, env)).toThrow(
+  expect(() => createApp({ resources: [], extensions: [adminConsole()] }, env)).toThrow(
     /declare a user resource with defineUser/,
   );
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { audit, createApp, defineJob, defineUser, developerConsole } from '../../../src/index.ts';
+import { adminConsole, audit, createApp, defineJob, defineUser } from '../../../src/index.ts';
 import { startTestApp } from '../../support/app.ts';
 
 const tidy = defineJob('tidy', {
@@ -21,7 +21,7 @@ const options = {
     { cron: '0 2  * * *', timeZone: 'Europe/Berlin', job: tidy, input: { days: 30 } },
     { name: 'leap', cron: '0 0 29 2 *', job: later },
   ],
-  extensions: [developerConsole()],
+  extensions: [adminConsole()],
 };
 const { app, url, call, env } = await startTestApp(options, { roles: 'all' });
 const API = '/console/api/jobs';
@@ -172,14 +172,14 @@ test('counting stops at 10,000 jobs of a status, and says so', async () => {
 });
 
 test('an app without jobs has an empty overview', async () => {
-  const without = await startTestApp({ resources: [defineUser()], extensions: [developerConsole()] }, { roles: 'all' });
+  const without = await startTestApp({ resources: [defineUser()], extensions: [adminConsole()] }, { roles: 'all' });
   const { body } = await without.call('GET', `${API}/overview`);
   expect(body.data).toEqual({ kinds: [], cappedStatuses: [], schedules: [] });
 });
 
 test('in production, administrators alone see and change jobs, and the audit trail records each change', async () => {
   const { app: live, ...production } = await startTestApp(
-    { ...options, schedules: [], extensions: [audit(), developerConsole({ production: true })] },
+    { ...options, schedules: [], extensions: [audit(), adminConsole({ production: true })] },
     {
       env: () => ({
         NODE_ENV: 'production',

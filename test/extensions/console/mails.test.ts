@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { defineMail, defineUser, developerConsole } from '../../../src/index.ts';
+import { adminConsole, defineMail, defineUser } from '../../../src/index.ts';
 import { ACCOUNT_TEXTS } from '../../../src/platform/mail/texts/account-texts.ts';
 import { NOTICE_TEXTS } from '../../../src/platform/mail/texts/notice-texts.ts';
 import { startTestApp } from '../../support/app.ts';
@@ -7,7 +7,7 @@ import { startTestApp } from '../../support/app.ts';
 const { app, url, call } = await startTestApp(
   {
     resources: [defineUser()],
-    extensions: [developerConsole()],
+    extensions: [adminConsole()],
     mailTexts: {
       'verify-email': {
         de: ({ code }) => ({

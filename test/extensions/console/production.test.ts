@@ -1,12 +1,12 @@
 import { Client } from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import {
+  adminConsole,
   apiKeys,
   audit,
   createApp,
   defineResource,
   defineUser,
-  developerConsole,
   f,
   softDelete,
 } from '../../../src/index.ts';
@@ -31,7 +31,7 @@ const { app, call, person, url, env } = await startTestApp(
   {
     resources,
     settings,
-    extensions: [softDelete(), audit(), apiKeys(), developerConsole({ production: true })],
+    extensions: [softDelete(), audit(), apiKeys(), adminConsole({ production: true })],
   },
   { env: () => PRODUCTION, roles: ['web', 'relay'] },
 );
@@ -263,12 +263,12 @@ test('a stream of changes ends when its session ends', { timeout: 60_000 }, asyn
 
 describe('the setting production', () => {
   const create = (
-    options: Parameters<typeof developerConsole>[0],
+    options: Parameters<typeof adminConsole>[0],
     extensions: Parameters<typeof createApp>[0]['extensions'] = [],
-  ) => createApp({ resources, extensions: [softDelete(), ...extensions, developerConsole(options)] }, { ...env });
+  ) => createApp({ resources, extensions: [softDelete(), ...extensions, adminConsole(options)] }, { ...env });
 
   test('needs the extension audit()', () => {
-    const withoutTrail = { resources: [defineUser()], extensions: [developerConsole({ production: true })] };
+    const withoutTrail = { resources: [defineUser()], extensions: [adminConsole({ production: true })] };
     expect(() => createApp(withoutTrail, { ...env })).toThrow(/needs the extension audit\(\)/);
   });
 
@@ -293,7 +293,7 @@ describe('the setting production', () => {
       {
         resources,
         settings,
-        extensions: [softDelete(), audit(), developerConsole({ production: { policy: 'support' } })],
+        extensions: [softDelete(), audit(), adminConsole({ production: { policy: 'support' } })],
       },
       { env: () => PRODUCTION },
     );
@@ -306,10 +306,7 @@ describe('the setting production', () => {
   });
 
   test('is off by default', async () => {
-    const closed = createApp(
-      { resources, settings, extensions: [softDelete(), audit(), developerConsole()] },
-      { ...env },
-    );
+    const closed = createApp({ resources, settings, extensions: [softDelete(), audit(), adminConsole()] }, { ...env });
     onTestFinished(() => closed.close());
     const { url: at } = await closed.start({ port: 0, roles: ['web'] });
     const { status } = await createClient(at, admin.token)('GET', `${API}/app`);

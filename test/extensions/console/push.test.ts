@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { audit, defineUser, developerConsole } from '../../../src/index.ts';
+import { adminConsole, audit, defineUser } from '../../../src/index.ts';
 import { type ApiResponse, type Client, startTestApp } from '../../support/app.ts';
 
 const { app, call, person } = await startTestApp(
-  { resources: [defineUser()], extensions: [developerConsole()] },
+  { resources: [defineUser()], extensions: [adminConsole()] },
   { roles: 'all' },
 );
 const API = '/console/api/push';
@@ -204,7 +204,7 @@ test('devices of all users are listed and filtered, without their tokens; one ca
 
 describe('in production', async () => {
   const production = await startTestApp(
-    { resources: [defineUser()], extensions: [audit(), developerConsole({ production: true })] },
+    { resources: [defineUser()], extensions: [audit(), adminConsole({ production: true })] },
     {
       roles: 'all',
       env: () => ({

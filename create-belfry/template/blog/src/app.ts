@@ -1,4 +1,4 @@
-import { apiKeys, createApp, developerConsole, securityMails, webhooks } from 'belfry';
+import { adminConsole, apiKeys, createApp, securityMails, webhooks } from 'belfry';
 import { post } from './resources/post.ts';
 import { user } from './resources/user.ts';
 
@@ -7,7 +7,7 @@ export const app = (environment: Record<string, string | undefined>) =>
   createApp(
     {
       resources: [user, post],
-      extensions: [webhooks(), apiKeys(), securityMails(), developerConsole()],
+      extensions: [webhooks(), apiKeys(), securityMails(), adminConsole()],
       settings: {},
     },
     environment,

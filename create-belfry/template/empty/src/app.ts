@@ -1,4 +1,4 @@
-import { apiKeys, createApp, developerConsole, securityMails, webhooks } from 'belfry';
+import { adminConsole, apiKeys, createApp, securityMails, webhooks } from 'belfry';
 import { user } from './resources/user.ts';
 
 /** The app: its resources, extensions and settings. Every process and every test creates it from this function. */
@@ -6,7 +6,7 @@ export const app = (environment: Record<string, string | undefined>) =>
   createApp(
     {
       resources: [user],
-      extensions: [webhooks(), apiKeys(), securityMails(), developerConsole()],
+      extensions: [webhooks(), apiKeys(), securityMails(), adminConsole()],
       settings: {},
     },
     environment,

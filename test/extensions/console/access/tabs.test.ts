@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import type { ConsoleTab } from '../../../../src/declare/console-tab.ts';
-import { audit, createApp, defineExtension, defineUser, developerConsole } from '../../../../src/index.ts';
+import { adminConsole, audit, createApp, defineExtension, defineUser } from '../../../../src/index.ts';
 import { startTestApp } from '../../../support/app.ts';
 
 function createPage(files: Record<string, string>): URL {
@@ -48,7 +48,7 @@ const toolTab: ConsoleTab = { id: 'tool', label: 'Tool', page, onlyInDevelopment
 const counter = defineExtension({ name: 'counter', setup: () => ({ consoleTabs: [counterTab, toolTab] }) });
 
 // The console comes first: it shows tabs of extensions that are set up after it.
-const options = { resources: [defineUser()], extensions: [developerConsole({ production: true }), counter, audit()] };
+const options = { resources: [defineUser()], extensions: [adminConsole({ production: true }), counter, audit()] };
 const development = await startTestApp({ ...options, settings: { rateLimit: { enabled: false } } });
 const production = await startTestApp(options, {
   env: () => ({
@@ -137,7 +137,7 @@ function errorsOf(...tabs: readonly Partial<ConsoleTab>[]): string {
   const extension = defineExtension({ name: 'probe', setup: () => ({ consoleTabs: tabs as ConsoleTab[] }) });
   try {
     createApp(
-      { resources: [defineUser()], extensions: [extension, developerConsole()] },
+      { resources: [defineUser()], extensions: [extension, adminConsole()] },
       { NODE_ENV: 'test', DATABASE_URL: 'postgres://u@127.0.0.1:1/x', REDIS_URL: 'redis://127.0.0.1:1' },
     );
     return '';

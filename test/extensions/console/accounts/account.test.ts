@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
-import { defineUser, developerConsole } from '../../../../src/index.ts';
+import { adminConsole, defineUser } from '../../../../src/index.ts';
 import { createClient, startTestApp } from '../../../support/app.ts';
 import { openMailbox } from '../../../support/mailbox.ts';
 import { startTcpProxy } from '../../../support/tcp-proxy.ts';
@@ -11,7 +11,7 @@ const API = '/console/api/accounts';
 const { app, url, call, person, env, database, events, insertPasskey, insertIdentity } =
   await startAccountsApp('development');
 /** An app with the console alone, which tests start with settings of their own. */
-const declaration = { resources: [defineUser()], extensions: [developerConsole()] };
+const declaration = { resources: [defineUser()], extensions: [adminConsole()] };
 
 async function read(id: string) {
   const { status, body } = await call('GET', `${API}/users/${id}`);

@@ -1,10 +1,10 @@
 import { Client } from 'pg';
 import { afterAll } from 'vitest';
 import {
+  adminConsole,
   apiKeys,
   audit,
   defineUser,
-  developerConsole,
   emailVerification,
   invitations,
   organisations,
@@ -41,7 +41,7 @@ export async function startAccountsApp(
         organisations(),
         webhooks(),
         securityMails(),
-        developerConsole({ production: { policy } }),
+        adminConsole({ production: { policy } }),
       ],
       settings: { rateLimit: { enabled: false }, auth: { lockout: { maxAttempts: 3 } } },
       listeners(made) {

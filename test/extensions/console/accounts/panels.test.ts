@@ -2,11 +2,11 @@ import { expect, test } from 'vitest';
 import type { AccountPanel } from '../../../../src/extension/index.ts';
 import {
   ApiError,
+  adminConsole,
   createApp,
   defineExtension,
   defineResource,
   defineUser,
-  developerConsole,
   f,
 } from '../../../../src/index.ts';
 import { startTestApp } from '../../../support/app.ts';
@@ -38,7 +38,7 @@ const withPanels = (...accountPanels: AccountPanel[]) =>
 test('an extension adds a panel with an action, and a column of the list', async () => {
   const { call, person } = await startTestApp({
     resources: [defineUser()],
-    extensions: [withPanels(badges), developerConsole()],
+    extensions: [withPanels(badges), adminConsole()],
   });
   const ada = await person('Ada');
   const { body } = await call('GET', `${API}/users/${ada.id}`);
@@ -66,7 +66,7 @@ test('accounts without roles, status and name have none of them in the console',
   });
   const { app, call } = await startTestApp({
     resources: [user],
-    extensions: [developerConsole()],
+    extensions: [adminConsole()],
   });
   const made = await app.service('user').create({
     name: 'Secret',
@@ -100,7 +100,7 @@ test.each<[string, AccountPanel[], string]>([
 ])('a panel with %s is a configuration error', (_what, panels, message) => {
   const create = () =>
     createApp(
-      { resources: [defineUser()], extensions: [withPanels(...panels), developerConsole()] },
+      { resources: [defineUser()], extensions: [withPanels(...panels), adminConsole()] },
       { NODE_ENV: 'test', DATABASE_URL: 'postgres://localhost/none', REDIS_URL: 'redis://localhost' },
     );
   expect(create).toThrow(message);

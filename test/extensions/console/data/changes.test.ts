@@ -1,10 +1,10 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { createApp, defineResource, defineUser, developerConsole, f, softDelete } from '../../../../src/index.ts';
+import { adminConsole, createApp, defineResource, defineUser, f, softDelete } from '../../../../src/index.ts';
 import { startTestApp } from '../../../support/app.ts';
 
 const note = defineResource('note', { fields: { title: f.string() }, softDelete: true });
 const other = defineResource('other', { fields: { title: f.string() } });
-const options = { resources: [defineUser(), note, other], extensions: [softDelete(), developerConsole()] };
+const options = { resources: [defineUser(), note, other], extensions: [softDelete(), adminConsole()] };
 const { app, url, env } = await startTestApp(options);
 
 /** Opens a stream; `text` has what it has sent so far. */

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
-import { defineResource, defineUser, developerConsole, f, softDelete } from '../../../../src/index.ts';
+import { adminConsole, defineResource, defineUser, f, softDelete } from '../../../../src/index.ts';
 import { createTestStorage } from '../../../files/support.ts';
 import { startTestApp } from '../../../support/app.ts';
 
@@ -12,7 +12,7 @@ const report = defineResource('report', {
 const { app, url, call } = await startTestApp({
   resources: [defineUser(), report],
   settings: { files: { storage } },
-  extensions: [softDelete(), developerConsole()],
+  extensions: [softDelete(), adminConsole()],
 });
 const API = '/console/api';
 const store = (text: string, name: string) =>

@@ -1,12 +1,12 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { audit, defineResource, defineUser, developerConsole, f } from '../../../../src/index.ts';
+import { adminConsole, audit, defineResource, defineUser, f } from '../../../../src/index.ts';
 import { startTestApp } from '../../../support/app.ts';
 
 const coupon = defineResource('coupon', {
   fields: { title: f.string().required(), sku: f.string().unique(), code: f.string().writeOnly().unique() },
 });
 const { app, url, person } = await startTestApp(
-  { resources: [defineUser(), coupon], extensions: [audit(), developerConsole({ production: true })] },
+  { resources: [defineUser(), coupon], extensions: [audit(), adminConsole({ production: true })] },
   {
     env: () => ({
       NODE_ENV: 'production',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { audit, defineResource, defineUser, developerConsole, f, softDelete } from '../../../../src/index.ts';
+import { adminConsole, audit, defineResource, defineUser, f, softDelete } from '../../../../src/index.ts';
 import { startTestApp } from '../../../support/app.ts';
 import { otherAddress } from '../../../support/other-address.ts';
 
@@ -30,7 +30,7 @@ const task = defineResource('task', {
   softDelete: true,
   audit: true,
 });
-const options = { resources: [defineUser(), project, task], extensions: [softDelete(), audit(), developerConsole()] };
+const options = { resources: [defineUser(), project, task], extensions: [softDelete(), audit(), adminConsole()] };
 const { app, url, call, person } = await startTestApp(options);
 const API = '/console/api';
 const tasks = app.service('task');

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { defineResource, defineUser, developerConsole, f, softDelete } from '../../../../src/index.ts';
+import { adminConsole, defineResource, defineUser, f, softDelete } from '../../../../src/index.ts';
 import { startTestApp } from '../../../support/app.ts';
 import { countStatements } from '../../../support/database/sent-statements.ts';
 
@@ -11,7 +11,7 @@ const item = defineResource('item', {
 // Without relay and workers, which send statements of their own.
 const { app, call } = await startTestApp({
   resources: [defineUser(), label, item],
-  extensions: [softDelete(), developerConsole()],
+  extensions: [softDelete(), adminConsole()],
   settings: { http: { pageBytes: 100_000 } },
 });
 const API = '/console/api/records/item';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { defineResource, defineUser, developerConsole, f } from '../../../../src/index.ts';
+import { adminConsole, defineResource, defineUser, f } from '../../../../src/index.ts';
 import { type ApiResponse, startTestApp } from '../../../support/app.ts';
 
 const product = defineResource('product', {
@@ -14,7 +14,7 @@ const product = defineResource('product', {
   },
   policies: { list: 'none' },
 });
-const { app, url, call } = await startTestApp({ resources: [defineUser(), product], extensions: [developerConsole()] });
+const { app, url, call } = await startTestApp({ resources: [defineUser(), product], extensions: [adminConsole()] });
 const API = `${url}/console/api/records/product`;
 const products = app.service('product');
 await products.createMany([

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { defineResource, defineUser, developerConsole, f, organisations, tenant } from '../../../../src/index.ts';
+import { adminConsole, defineResource, defineUser, f, organisations, tenant } from '../../../../src/index.ts';
 import { type Client, startTestApp } from '../../../support/app.ts';
 
 const RULES = {
@@ -49,7 +49,7 @@ function byReader({ user, doc }: { user: { id: string } | undefined; doc: { read
 
 const { app, call, person } = await startTestApp({
   resources: [defineUser({ roles: ['editor'] }), shelf, note, inbox, folder],
-  extensions: [organisations(), developerConsole()],
+  extensions: [organisations(), adminConsole()],
 });
 const owner = await person('Ada');
 const admin = await person('Root', ['user', 'admin']);

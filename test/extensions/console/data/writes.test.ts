@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { defineResource, defineUser, developerConsole, f, softDelete } from '../../../../src/index.ts';
+import { adminConsole, defineResource, defineUser, f, softDelete } from '../../../../src/index.ts';
 import { startTestApp } from '../../../support/app.ts';
 
 const hooks = vi.fn();
@@ -33,7 +33,7 @@ const strict = defineResource('strict', {
 });
 const { app, call, person } = await startTestApp({
   resources: [defineUser(), team, task, plain, strict],
-  extensions: [softDelete(), developerConsole()],
+  extensions: [softDelete(), adminConsole()],
 });
 const API = '/console/api/records';
 const tasks = app.service('task');

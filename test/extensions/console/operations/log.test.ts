@@ -1,12 +1,12 @@
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { developerConsole } from '../../../../src/index.ts';
+import { adminConsole } from '../../../../src/index.ts';
 import { startTestApp } from '../../../support/app.ts';
 import { API, resources } from './operations-app.ts';
 
 test('the log of all processes is read from a line on', async () => {
   const other = await startTestApp(
-    { resources, extensions: [developerConsole()] },
+    { resources, extensions: [adminConsole()] },
     { env: () => ({ NODE_ENV: 'development', LOG_LEVEL: 'warn' }) },
   );
   other.app.on('note.created', () => {
@@ -28,7 +28,7 @@ test('the log of all processes is read from a line on', async () => {
 });
 
 test.each(['null', '5', '[]', '{'])('the entry %s, which is no line, is shown as text', async (entry) => {
-  const other = await startTestApp({ resources, extensions: [developerConsole()] });
+  const other = await startTestApp({ resources, extensions: [adminConsole()] });
   const redis = new Redis(other.env.REDIS_URL!);
   onTestFinished(() => redis.disconnect());
   await redis.xadd(`${other.env.REDIS_PREFIX}:log`, '*', 'line', entry);

@@ -1,12 +1,12 @@
 import { Redis } from 'ioredis';
 import { afterAll, expect, vi } from 'vitest';
 import {
+  adminConsole,
   apiKeys,
   audit,
   defineJob,
   defineResource,
   defineUser,
-  developerConsole,
   f,
   invitations,
   realtime,
@@ -43,13 +43,7 @@ export const declarations = {
   resources,
   jobs,
   settings,
-  extensions: [
-    audit(),
-    apiKeys(),
-    invitations({ policy: 'admin' }),
-    realtime(),
-    developerConsole({ production: true }),
-  ],
+  extensions: [audit(), apiKeys(), invitations({ policy: 'admin' }), realtime(), adminConsole({ production: true })],
 };
 /** The path of the tab. */
 export const API = '/console/api/operations';

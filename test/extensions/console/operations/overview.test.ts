@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { developerConsole } from '../../../../src/index.ts';
+import { adminConsole } from '../../../../src/index.ts';
 import { startTestApp } from '../../../support/app.ts';
 import { startTcpProxy } from '../../../support/tcp-proxy.ts';
 import { API, resources, startOperationsApp } from './operations-app.ts';
@@ -44,7 +44,7 @@ test('the first page says what is wrong while nothing works on a queue', async (
 test('while Redis is down, the overview says so, and the other pages say what they cannot read', async () => {
   const proxy = await startTcpProxy(new URL(env.REDIS_URL!));
   const other = await startTestApp(
-    { resources, extensions: [developerConsole()] },
+    { resources, extensions: [adminConsole()] },
     { env: () => ({ REDIS_URL: proxy.url }), roles: ['web', 'relay', 'job-worker'] },
   );
   expect((await other.call('GET', `${API}/queues`)).status).toBe(200);

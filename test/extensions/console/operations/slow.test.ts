@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { expect, test, vi } from 'vitest';
-import { developerConsole } from '../../../../src/index.ts';
+import { adminConsole } from '../../../../src/index.ts';
 import { startTestApp } from '../../../support/app.ts';
 import { API, resources, startOperationsApp } from './operations-app.ts';
 
@@ -74,7 +74,7 @@ test('the statistics of Postgres contain no values, and no statements whose text
 });
 
 test('without slow work, the slow log stays empty with the default thresholds', async () => {
-  const other = await startTestApp({ resources, extensions: [developerConsole()] }, { roles: 'all' });
+  const other = await startTestApp({ resources, extensions: [adminConsole()] }, { roles: 'all' });
   await other.call('GET', '/api/notes');
   const { body } = await other.call('GET', `${API}/slow`);
   expect(body.data.thresholds).toEqual({ requestMs: 500, statementMs: 200 });
@@ -85,7 +85,7 @@ test('requests to the console and to its receiver count neither as load nor as s
     {
       resources,
       settings: { slowLog: { requestMs: 0, statementMs: 0 } },
-      extensions: [developerConsole()],
+      extensions: [adminConsole()],
     },
     { roles: 'all' },
   );

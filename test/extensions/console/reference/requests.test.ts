@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { createClient } from '../../../../src/client/index.ts';
-import { developerConsole } from '../../../../src/index.ts';
+import { adminConsole } from '../../../../src/index.ts';
 import { readContract } from '../../../runtime/openapi/contract.ts';
 import { everyApp } from '../../../runtime/openapi/every-app.ts';
 import { startTestApp } from '../../../support/app.ts';
 import { documents, examples, type FormRequest, type Operation, requests, samples, type Values } from './pages.ts';
 
-const { url } = await startTestApp({ ...everyApp, extensions: [...everyApp.extensions, developerConsole()] });
+const { url } = await startTestApp({ ...everyApp, extensions: [...everyApp.extensions, adminConsole()] });
 const contract = await readContract(url);
 const { document } = contract;
 const operations = documents.listOperations(document);

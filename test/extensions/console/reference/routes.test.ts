@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import {
+  adminConsole,
   apiKeys,
   audit,
   defineResource,
   defineUser,
-  developerConsole,
   emailVerification,
   f,
   organisations,
@@ -37,7 +37,7 @@ const API = '/console/api/reference';
 const { app, call, person, url } = await startTestApp(
   {
     resources,
-    extensions: [softDelete(), audit(), apiKeys(), webhooks(), emailVerification(), developerConsole()],
+    extensions: [softDelete(), audit(), apiKeys(), webhooks(), emailVerification(), adminConsole()],
   },
   { roles: 'all' },
 );
@@ -50,7 +50,7 @@ const production = await startTestApp(
       apiKeys(),
       webhooks(),
       emailVerification(),
-      developerConsole({ production: { policy: 'support' } }),
+      adminConsole({ production: { policy: 'support' } }),
     ],
     settings: { rateLimit: { enabled: false }, openapi: { enabled: false } },
   },
@@ -113,7 +113,7 @@ test('roles of organisations are shown as declared, in the map, the reference an
   const tenants = await startTestApp(
     {
       resources: [defineUser({ roles: ['support'] }), ticket],
-      extensions: [organisations(), developerConsole()],
+      extensions: [organisations(), adminConsole()],
     },
     { roles: 'all' },
   );

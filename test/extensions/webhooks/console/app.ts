@@ -1,7 +1,7 @@
 // The app of the tests of the tab: an app in development with a receiver.
 import { afterAll, vi } from 'vitest';
 import { z } from 'zod';
-import { apiKeys, audit, defineResource, defineUser, developerConsole, f, webhooks } from '../../../../src/index.ts';
+import { adminConsole, apiKeys, audit, defineResource, defineUser, f, webhooks } from '../../../../src/index.ts';
 import { startReceiver } from '../../../fakes/receiver.ts';
 import { type Person, startTestApp } from '../../../support/app.ts';
 
@@ -36,7 +36,7 @@ export async function startWebhooksConsole() {
           maxEndpointsPerUser: 3,
           events: { 'invoice.paid': { schema: z.object({ invoice: z.string() }), description: 'An invoice was paid' } },
         }),
-        developerConsole(),
+        adminConsole(),
       ],
     },
     { roles: 'all' },

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { WebhookOperations } from '../../../../src/extensions/webhooks/index.ts';
-import { defineResource, defineUser, developerConsole, f, webhooks } from '../../../../src/index.ts';
+import { adminConsole, defineResource, defineUser, f, webhooks } from '../../../../src/index.ts';
 import type { App } from '../../../../src/runtime/create-app.ts';
 import { startTestApp } from '../../../support/app.ts';
 import { startWebhooksConsole } from './app.ts';
@@ -160,7 +160,7 @@ test('an endpoint whose last attempt failed is retrying for people, everywhere, 
   const retrying = await startTestApp(
     {
       resources: [defineUser(), note],
-      extensions: [webhooks({ retrySchedule: ['1h'], pollMs: 100 }), developerConsole()],
+      extensions: [webhooks({ retrySchedule: ['1h'], pollMs: 100 }), adminConsole()],
     },
     { roles: 'all' },
   );
@@ -213,7 +213,7 @@ const refusing = await startTestApp(
         },
         retrySchedule: [],
       }),
-      developerConsole(),
+      adminConsole(),
     ],
   },
   { roles: 'all' },

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { apiKeys, audit, defineResource, defineUser, developerConsole, f, webhooks } from '../../../../src/index.ts';
+import { adminConsole, apiKeys, audit, defineResource, defineUser, f, webhooks } from '../../../../src/index.ts';
 import { createClient, startTestApp } from '../../../support/app.ts';
 
 const note = defineResource('note', {
@@ -14,7 +14,7 @@ const { app, call, person, url } = await startTestApp(
       audit(),
       apiKeys(),
       webhooks({ allowPrivate: true, requireHttps: false, retrySchedule: [] }),
-      developerConsole({ production: true }),
+      adminConsole({ production: true }),
     ],
   },
   {

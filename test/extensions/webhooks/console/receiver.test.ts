@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { defineUser, developerConsole, webhooks } from '../../../../src/index.ts';
+import { adminConsole, defineUser, webhooks } from '../../../../src/index.ts';
 import { startTestApp } from '../../../support/app.ts';
 import { startWebhooksConsole } from './app.ts';
 
@@ -86,7 +86,7 @@ test('the receiver keeps the newest 100 requests', async () => {
 test('an app that refuses private addresses says why no endpoint can lead to the receiver', async () => {
   const { call, person: register } = await startTestApp({
     resources: [defineUser()],
-    extensions: [webhooks({ allowPrivate: false }), developerConsole()],
+    extensions: [webhooks({ allowPrivate: false }), adminConsole()],
   });
   const { body } = await call('GET', '/console/api/webhooks/receiver');
   expect(body.data).toMatchObject({ obstacle: expect.stringContaining('allowPrivate: false'), requests: [] });

@@ -3,7 +3,7 @@ import { encodeQuery, encodeSegment } from '../request/query-string.ts';
 import type { ServerSentEvent } from './event-parser.ts';
 
 /** A change of a record, as the viewer may see it. */
-export interface RecordEvent<Data = Readonly<Record<string, unknown>>> {
+export interface RecordChange<Data = Readonly<Record<string, unknown>>> {
   /** `left`: after an update, the record is no longer visible, or no longer meets the filters. */
   readonly type: 'created' | 'updated' | 'left' | 'deleted' | 'restored';
   /** The id of the record. */
@@ -17,6 +17,9 @@ export interface RecordEvent<Data = Readonly<Record<string, unknown>>> {
   /** The id of the event. */
   readonly event: string;
 }
+
+/** @deprecated Use `RecordChange`. */
+export type RecordEvent<Data = Readonly<Record<string, unknown>>> = RecordChange<Data>;
 
 /**
  * Why events may be missing, so that data must be loaded again. `missed`: the connection was lost for too long, or the server has dropped
@@ -47,7 +50,7 @@ const TYPES: ReadonlySet<string> = new Set(['created', 'updated', 'left', 'delet
 /** A parsed event and its subscription. */
 export interface AddressedEvent {
   subscription: string;
-  event: RecordEvent;
+  event: RecordChange;
 }
 
 /**
@@ -61,5 +64,5 @@ export function parseRecordEvent({ event: name, data: text }: ServerSentEvent): 
   const { subscription, event, at, id, data, previous } = JSON.parse(text);
   if (typeof subscription !== 'string' || typeof id !== 'string' || typeof event !== 'string')
     throw new TypeError(`The event "${name}" lacks its subscription or id`);
-  return { subscription, event: { type: type as RecordEvent['type'], id, data, previous, at, event } };
+  return { subscription, event: { type: type as RecordChange['type'], id, data, previous, at, event } };
 }
