@@ -10,7 +10,7 @@ export const settingTexts: Record<string, Record<string, SettingText>> = {
     'auth.enabled': '`false`: no accounts',
     'auth.register': '`false`: registration responds with 403',
     'auth.sessionTtlDays': 'Lifetime of a session',
-    'auth.recentSignInMinutes': 'How long a sign-in counts as [recent](sign-in.md#require-a-recent-sign-in)',
+    'auth.recentSignIn': 'How long a sign-in counts as [recent](sign-in.md#require-a-recent-sign-in)',
     'auth.devicesFollowSessions': 'Whether devices end with their session',
     'auth.password': 'Cost of scrypt',
     'auth.resetUrl': ['The page that reset links lead to', '`<APP_URL>/reset-password`'],
@@ -20,10 +20,10 @@ export const settingTexts: Record<string, Record<string, SettingText>> = {
       'Where the bytes are kept: [File storage](file-storage.md)',
       "`disk({ directory: '.data/files' })`; required in production",
     ],
-    'files.urlTtlMinutes': 'How long a URL is valid at most',
-    'files.pendingPerUser': 'Uploads of one user, or of one address, that no record uses yet',
-    'files.pendingBytesPerUser': 'Bytes of these uploads',
-    'files.pendingHours': 'How long such an upload is kept',
+    'files.urlTtl': 'How long a URL is valid at most',
+    'files.maxPendingPerUser': 'Uploads of one user, or of one address, that no record uses yet',
+    'files.maxPendingBytesPerUser': 'Bytes of these uploads',
+    'files.pendingTtl': 'How long such an upload is kept',
     'files.uploadLimit': 'Uploads of one client',
     'http.pageBytes':
       'The records in one page of a list: see [queries.md](queries.md#pages-of-large-records); the entries in one page of the [audit trail](audit.md)',
@@ -65,8 +65,8 @@ export const settingTexts: Record<string, Record<string, SettingText>> = {
     'push.waitMs': 'How long [`push.send`](push.md) waits for results before it returns `queued`',
     'push.endpointHosts':
       'More [hosts of push services](push.md#web-push) that browsers may name: `push.example.com`, `*.example.com`, or `*` for any',
-    'jobs.retentionDays': 'How long [jobs](jobs.md) that succeeded or were cancelled are kept',
-    'jobs.failedRetentionDays': 'How long failed jobs are kept',
+    'jobs.keepDays': 'How long [jobs](jobs.md) that succeeded or were cancelled are kept',
+    'jobs.keepFailedDays': 'How long failed jobs are kept',
     'log.sampleRate':
       'The share of successful units of work that are [logged](deployment.md#read-the-logs); failures are always logged',
     'slowLog.requestMs':
@@ -76,7 +76,7 @@ export const settingTexts: Record<string, Record<string, SettingText>> = {
   },
   apiKeys: {
     policy: 'Required to create keys',
-    requireRecentSignIn: 'Whether creating a key requires a [recent sign-in](sign-in.md#require-a-recent-sign-in)',
+    recentSignIn: 'Whether creating a key requires a [recent sign-in](sign-in.md#require-a-recent-sign-in)',
     maxKeysPerUser: 'Active keys per user',
     defaultExpiryDays: 'Lifetime of a key that is created without `expiresInDays`',
     maxLifetimeDays: 'The maximum of `expiresInDays`',
@@ -98,7 +98,7 @@ export const settingTexts: Record<string, Record<string, SettingText>> = {
       'Your page that finishes the sign-in. The e-mail links to it with `#token=…`, so it must have no fragment of its own',
       '`<APP_URL>/sign-in`',
     ],
-    expiresMinutes: 'How long a link and its code work',
+    ttl: 'How long a link and its code work',
     register:
       'Whether an address without an account gets one. If [`auth.register`](accounts.md#registration) is `false`, it never does',
     createUser: 'A function that returns [additional fields of a new user](email-sign-in.md#create-accounts)',
@@ -107,20 +107,20 @@ export const settingTexts: Record<string, Record<string, SettingText>> = {
   },
   emailVerification: {
     required: '`true`: a user gets no session before the address is verified',
-    expiresMinutes: 'How long a link and a code work',
+    ttl: 'How long a link and a code work',
     verifyUrl: [
       'Your page that verifies an address. No page URL may have a fragment of its own',
       '`<APP_URL>/verify-email`',
     ],
     changeUrl: ['Your page that confirms a new address', '`<APP_URL>/change-email`'],
     undoUrl: ['Your page that undoes a change', '`<APP_URL>/undo-email-change`'],
-    undoDays: 'How long a change can be undone',
+    undoTtl: 'How long a change can be undone',
     mailLimit:
       'E-mails to one account; `false`: no limit. Above it, a login of an unverified user gets 429 and the newest link keeps working; other requests send no e-mail',
   },
   invitations: {
     policy: 'The users that can invite',
-    expiresDays: 'How long an invitation works',
+    ttl: 'How long an invitation works',
     url: ['Your page for invited users, without a fragment', '`<APP_URL>/invitation`'],
     maxPending: 'Pending invitations of one user',
     mailLimit: 'E-mails to one address, whichever users invite it; further requests get 429. `false`: no limit',
@@ -143,13 +143,13 @@ export const settingTexts: Record<string, Record<string, SettingText>> = {
       '`admin`, or the first role',
     ],
     createPolicy: 'The users that can create organisations',
-    globalAccess: "The app's roles, such as `support`, whose users reach every organisation without being a member",
-    maxPerUser: 'Organisations of which a user is a member',
+    globalPolicy: "The app's roles, such as `support`, whose users reach every organisation without being a member",
+    maxOrganisationsPerUser: 'Organisations of which a user is a member',
     maxMembers: 'Members of an organisation',
     reservedSlugs: 'Slugs that no organisation can have, in addition to `admin`, `api`, `www` and others',
     audit: 'Record changes of organisations and memberships; needs [`audit()`](audit.md)',
     fields: "Further fields of organisations: `{ plan: f.enum(['free', 'paid']).readOnly() }`",
-    'invitations.expiresDays': 'How long an [invitation](organisations.md#invite-members) works',
+    'invitations.ttl': 'How long an [invitation](organisations.md#invite-members) works',
     'invitations.url': ['The page of the link', '`<APP_URL>/organisation-invitation`'],
     'invitations.maxPending': 'Pending invitations of an organisation',
     'invitations.perDay': 'Invitations of an organisation in a day',
@@ -164,13 +164,13 @@ export const settingTexts: Record<string, Record<string, SettingText>> = {
       'The origins of the pages and apps that may use passkeys; an Android app is `android:apk-key-hash:` and the base64url SHA-256 of its signing certificate',
       'the origin of `APP_URL`, otherwise `http://localhost:<PORT>`',
     ],
-    maxPerUser: 'Passkeys per user',
-    challengeMinutes: 'How long a challenge can be answered',
+    maxPasskeysPerUser: 'Passkeys per user',
+    challengeTtl: 'How long a challenge can be answered',
     secondFactor:
       'Whether users who have a passkey need it after their password: see [below](passkeys.md#require-a-passkey-after-the-password)',
   },
   privacy: {
-    exportHours: 'How long an export is kept and its link works',
+    exportTtl: 'How long an export is kept and its link works',
     exportsPerDay: 'Exports of a user that one caller may start in 24 hours',
   },
   realtime: {
@@ -184,7 +184,7 @@ export const settingTexts: Record<string, Record<string, SettingText>> = {
     maxSubscriptions: 'Subscriptions in one stream',
     maxBufferedBytes:
       'Unsent bytes for a client that reads slowly. With more, or if it reads nothing between two heartbeats, it is disconnected and may reconnect with its last id',
-    ticketSeconds: 'How long a [ticket](realtime.md#authenticate) is valid',
+    ticketTtl: 'How long a [ticket](realtime.md#authenticate) is valid',
   },
   securityMails: {
     newDevice: 'E-mail about a sign-in from a [new device](security-mails.md#which-devices-are-new)',
@@ -210,7 +210,7 @@ export const settingTexts: Record<string, Record<string, SettingText>> = {
       'The name that authenticator apps show next to the e-mail. Colons become spaces, because apps do not accept them',
       'the host of `APP_URL`, otherwise `openapi.title`',
     ],
-    challengeMinutes: 'How long a login waits for its code',
+    challengeTtl: 'How long a login waits for its code',
     challengeAttempts: 'Wrong codes after which a login is void',
     recoveryCodes: 'Recovery codes per user',
     'lockout.maxAttempts': "Wrong codes in a row after which a user's codes are locked",

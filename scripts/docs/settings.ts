@@ -57,7 +57,7 @@ const UNITS: readonly [suffix: RegExp, unit: string][] = [
 ];
 /** What schemas do not say, because functions check it: by the last part of a setting's name. */
 const CHECKED_BY_FUNCTIONS: readonly [name: RegExp, value: string][] = [
-  [/policy$|^globalAccess$/i, '[policy](resources.md#policies)'],
+  [/policy$/i, '[policy](resources.md#policies)'],
   [/^(createUser|legacyPassword|passwordReset)$/, 'function'],
   [/^(events|fields)$/, 'object'],
   [/^storage$/, '[storage](file-storage.md)'],
@@ -89,6 +89,7 @@ function describeBounds({ type, minimum, exclusiveMinimum, maximum }: JsonSchema
 /** Describes what a setting can be: type, unit and bounds. @param name the last part of its name */
 function describeValue(name: string, schema: JsonSchema): string {
   const { type, anyOf, items, properties } = schema;
+  if (schema.range !== undefined) return `duration, ${schema.range}`;
   if (schema.enum !== undefined) return schema.enum.map(code).join(', ');
   if (schema.const !== undefined) return code(schema.const);
   if (anyOf !== undefined) return anyOf.map((each) => describeValue('', each as JsonSchema)).join(', or ');
@@ -110,6 +111,21 @@ function describeValue(name: string, schema: JsonSchema): string {
   if (properties !== undefined) return `\`{ ${Object.keys(properties).join(', ')} }\``;
   if (Array.isArray(type)) return type.join(' or ');
   return type ?? CHECKED_BY_FUNCTIONS.find(([pattern]) => pattern.test(name))?.[1] ?? 'value';
+}
+
+/** Returns what a schema takes. A function that transforms or checks is not part of it; a duration is shown as its number. */
+function toInputSchema(schema: z.core.$ZodType): JsonSchema {
+  return z.toJSONSchema(schema, {
+    io: 'input',
+    unrepresentable: 'any',
+    override({ zodSchema: { _zod }, jsonSchema }) {
+      // Left out by Zod for what is transformed.
+      if (_zod.def.type === 'default') jsonSchema.default = (_zod.def as z.core.$ZodDefaultDef).defaultValue;
+      if (_zod.def.type !== 'pipe') return;
+      const { in: first, out } = _zod.def as z.core.$ZodPipeDef;
+      if (first._zod.def.type === 'transform') Object.assign(jsonSchema, toInputSchema(out), { $schema: undefined });
+    },
+  }) as JsonSchema;
 }
 
 /** Creates the rows of a section. @throws Error that names a setting without a text, or a text without a setting */
@@ -136,8 +152,7 @@ function createRows(section: string, schema: z.ZodType): string[] {
       for (const [name, member] of Object.entries(current.properties))
         addRows(path === '' ? name : `${path}.${name}`, member as JsonSchema);
   }
-  // A function that transforms or checks is not part of a schema; what it takes is.
-  addRows('', z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema);
+  addRows('', toInputSchema(schema));
   if (unused.size > 0) throw new Error(`There are no such settings: ${section}: ${[...unused].join(', ')}`);
   return rows;
 }
@@ -202,6 +217,8 @@ export function createSettingsPage(): string {
 
 All settings of Belfry with their defaults and bounds: variables of the environment, settings of the app, and settings of extensions. They are checked at start,
 and all errors are listed at once. A misspelled setting is an error.
+
+A *duration* is a text such as \`'30s'\`, \`'15m'\`, \`'12h'\` or \`'7d'\`. A setting whose name ends in a unit takes a number of that unit, or such a text.
 
 This page is written by \`npm run docs:settings\`. Do not edit it.
 

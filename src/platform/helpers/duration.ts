@@ -49,5 +49,6 @@ export function lifetimeSetting(max: DurationText, min?: DurationText) {
   return z
     .custom<DurationText>((value) => typeof value === 'string', { error })
     .transform((text) => parseDuration(text) ?? Number.NaN)
-    .refine((ms) => ms > 0 && ms >= least && ms <= most, { error });
+    .refine((ms) => ms > 0 && ms >= least && ms <= most, { error })
+    .meta({ range });
 }
