@@ -20,7 +20,7 @@ const { api, app, clock, pushes, settle, signInAs } = await createTestApp((envir
   createApp(
     {
       resources: [defineUser()],
-      extensions: [remindersExtension({ maxPerUser: 3, welcome: 'Say hello' }), adminConsole(), stored],
+      extensions: [remindersExtension({ maxRemindersPerUser: 3, welcome: 'Say hello' }), adminConsole(), stored],
     },
     environment,
   ),
