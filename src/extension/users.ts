@@ -27,8 +27,7 @@ export {
 export type { Invitation, InvitationContent, InvitationStore, InvitationTable } from '../accounts/invitations/store.ts';
 export {
   createInvitationStore,
-  createInvitationSweep,
-  describeInvitations,
+  INVITATION_RETENTION,
   invitationColumns,
   invitationIndexes,
 } from '../accounts/invitations/store.ts';

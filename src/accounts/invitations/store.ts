@@ -1,16 +1,11 @@
 import type { ExtraConfigColumn } from 'drizzle-orm/pg-core';
-import type { UserData } from '../../declare/host.ts';
 import { hashToken } from '../../platform/data/crypto/token.ts';
 import type { Database, Executor } from '../../platform/data/postgres/database.ts';
 import { index, sql, text, timestamptz } from '../../platform/data/postgres/drizzle.ts';
-import { readRowsInPages } from '../../platform/data/postgres/scan.ts';
-import { writeInBatches } from '../../platform/data/postgres/write-in-batches.ts';
 import { newId } from '../../platform/helpers/ids.ts';
-import { createRetentionSweep } from '../../platform/work/leased-work/sweeps.ts';
-import type { Sweep } from '../../platform/work/outbox/relay.ts';
 
-/** Days for which expired and accepted invitations stay in the list. */
-const KEPT_DAYS = 30;
+/** How long expired and accepted invitations stay in the list, as an SQL interval. */
+export const INVITATION_RETENTION = `interval '30 days'`;
 
 /** Creates the columns that every table of invitations has. Only the SHA-256 of the newest link's token is stored. */
 export const invitationColumns = () => ({
@@ -65,7 +60,6 @@ export interface InvitationTable<Content> {
 
 const PENDING = 'accepted_at is null and expires_at > now()';
 const STATUS = `case when accepted_at is not null then 'accepted' when expires_at <= now() then 'expired' else 'pending' end`;
-const OF_USER = '(invited_by = $1 or accepted_by = $1)';
 
 /** Returns the statements on a table. They use its primary key and its unique indexes, or the index on the scope. */
 function createStatements<Content>({ name, content, scope, uniqueBy }: InvitationTable<Content>) {
@@ -169,38 +163,5 @@ export function createInvitationStore<Content extends InvitationContent>(
     /** Removes the pending and expired invitations that these users sent. */
     removeOfInviters: (userIds: readonly string[], on: Executor) =>
       on.write({ text: statements.removeOfInviters, values: [userIds] }),
-  };
-}
-
-/** Creates the sweep that removes invitations a month after they have expired. */
-export function createInvitationSweep(
-  database: Pick<Database, 'write'>,
-  { name: table }: Pick<InvitationTable<unknown>, 'name'>,
-  name: string,
-): Sweep {
-  // Uses the index on expires_at.
-  const text = `
-    delete from ${table} where id in (
-      select id from ${table} where expires_at < now() - interval '${KEPT_DAYS} days' order by expires_at limit $1
-      for update skip locked
-    ) returning 1`;
-  return createRetentionSweep(database, { name, removals: [{ text }] });
-}
-
-/** Describes the invitations that a user sent or accepted, for exports and erasures. */
-export function describeInvitations<Content>(
-  database: Database,
-  { name, content }: InvitationTable<Content>,
-): Pick<UserData, 'tables' | 'rows' | 'erase'> {
-  // These use the indexes on invited_by and accepted_by.
-  const rows = `
-    select id, ${content.join(', ')}, invited_by, created_at, accepted_at from ${name}
-    where ${OF_USER} and id > $2 order by id limit $3`;
-  const remove = `delete from ${name} where id in (select id from ${name} where ${OF_USER} limit $2) returning 1`;
-  const names = ['id', ...content, 'invitedBy', 'createdAt', 'acceptedAt'];
-  return {
-    tables: [name],
-    rows: (userId) => readRowsInPages(database, rows, names, [userId]),
-    erase: (userId) => writeInBatches(database, remove, [userId]),
   };
 }

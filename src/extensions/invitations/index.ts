@@ -3,11 +3,12 @@ import {
   createInvitationComposer,
   createInvitationMailCounter,
   createInvitationStore,
-  createInvitationSweep,
   createKeyedQueue,
+  createRetentionSweep,
   defineExtension,
-  describeInvitations,
+  defineOwnedTable,
   type Extension,
+  INVITATION_RETENTION,
   type Invitations,
   type Revocation,
   StartupError,
@@ -30,7 +31,7 @@ const ENDING_CAUSES: ReadonlySet<Revocation['cause']> = new Set([
   'user_deleted',
 ]);
 // Uses indexes invitations_invited_by_index and invitations_accepted_by_index.
-const REMOVE_OF_USERS = 'delete from invitations where invited_by = any($1) or accepted_by = any($1)';
+const ownedInvitations = defineOwnedTable(invitationTable, { owners: ['invitedBy', 'acceptedBy'] });
 // The invitations of one inviter count one after the other.
 const LOCK_INVITER = `select pg_advisory_xact_lock(hashtextextended('invitations:' || $1, 0))`;
 
@@ -79,14 +80,19 @@ export function invitations(
         revocationStep: async ({ cause, userIds }, tx) => {
           if (ENDING_CAUSES.has(cause)) await store.removeOfInviters(userIds, tx.database);
         },
-        consumers: [createDeletedUsersConsumer(users, REMOVE_OF_USERS)],
-        sweeps: [createInvitationSweep(database, INVITATION_TABLE, 'old invitations')],
+        consumers: [createDeletedUsersConsumer(users, ownedInvitations)],
+        sweeps: [
+          createRetentionSweep(database, {
+            name: 'old invitations',
+            removals: [{ table: invitationTable, keep: INVITATION_RETENTION }],
+          }),
+        ],
         userData: [
-          {
+          ownedInvitations.describe(database, {
             name: 'invitations',
             description: 'Invitations that the user sent or accepted',
-            ...describeInvitations(database, INVITATION_TABLE),
-          },
+            exported: ['id', 'email', 'roles', 'invitedBy', 'createdAt', 'acceptedAt'],
+          }),
         ],
       };
     },

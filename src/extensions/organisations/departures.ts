@@ -1,13 +1,14 @@
 import {
   ApiError,
-  describeInvitations,
+  defineOwnedTable,
   type Executor,
   quoteIdentifier,
   type RevocationStep,
   type UserData,
 } from '../../extension/index.ts';
-import { INVITATION_TABLE, type InvitationContext } from './invitations/invite.ts';
+import type { InvitationContext } from './invitations/invite.ts';
 import { type OrganisationContext, remainingMemberSql } from './membership/context.ts';
+import { organisationInvitations } from './tables.ts';
 
 /** Maximum organisations that an error names. */
 const MAX_NAMED = 10;
@@ -61,15 +62,19 @@ export function createDepartureStep(
   };
 }
 
+const ownedInvitations = defineOwnedTable(organisationInvitations, { owners: ['invitedBy', 'acceptedBy'] });
+
 /** Describes the invitations of a user, for exports and erasures. Memberships are records that the user owns. */
 export function organisationUserData(
   { host: { database } }: Pick<OrganisationContext, 'host'>,
   assertNotLastOwner: AssertNotLastOwner,
 ): UserData {
   return {
-    name: 'organisationInvitations',
-    description: 'Invitations to organisations that the user sent or accepted',
-    ...describeInvitations(database, INVITATION_TABLE),
+    ...ownedInvitations.describe(database, {
+      name: 'organisationInvitations',
+      description: 'Invitations to organisations that the user sent or accepted',
+      exported: ['id', 'organisation', 'email', 'role', 'invitedBy', 'createdAt', 'acceptedAt'],
+    }),
     assertErasable: (userId, tx) => assertNotLastOwner([userId], tx.database),
   };
 }

@@ -2,10 +2,11 @@ import {
   type AnyResource,
   type ConfigErrors,
   createInvitationComposer,
-  createInvitationSweep,
+  createRetentionSweep,
   defineExtension,
   type Extension,
   type Fields,
+  INVITATION_RETENTION,
   StartupError,
   snakeCase,
 } from '../../extension/index.ts';
@@ -13,7 +14,7 @@ import { createMembershipPanel } from './account-panel.ts';
 import { createOrganisationsApi, type OrganisationsApi } from './api.ts';
 import { createDeletionJob, createDeletionSweep, DELETION_JOB } from './deletion.ts';
 import { createDepartureStep, createLastOwnerCheck, organisationUserData } from './departures.ts';
-import { createOrganisationInvitations, INVITATION_TABLE } from './invitations/invite.ts';
+import { createOrganisationInvitations } from './invitations/invite.ts';
 import { organisationInvitationRoutes } from './invitations/routes.ts';
 import { createNamedOrganisations, createOrganisationScope, type NamedOrganisations } from './membership/access.ts';
 import type { Membership, OrganisationContext } from './membership/context.ts';
@@ -132,7 +133,10 @@ export function organisations<
         mails: { [invitations.mail]: createInvitationComposer(invitations) },
         jobs: { [DELETION_JOB]: createDeletionJob(context, tenantFields, snakeCase) },
         sweeps: [
-          createInvitationSweep(database, INVITATION_TABLE, 'old invitations to organisations'),
+          createRetentionSweep(database, {
+            name: 'old invitations to organisations',
+            removals: [{ table: organisationInvitations, keep: INVITATION_RETENTION }],
+          }),
           createDeletionSweep(context),
         ],
         // Other processes find out within a minute.

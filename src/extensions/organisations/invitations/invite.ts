@@ -31,7 +31,7 @@ export interface Content {
 export type OrganisationInvitation = Invitation<Content>;
 
 /** An organisation has a number of pending invitations, one of each address. Its managers see all of them. */
-export const INVITATION_TABLE: InvitationTable<Content> = {
+const INVITATION_TABLE: InvitationTable<Content> = {
   name: 'organisation_invitations',
   content: ['organisation', 'email', 'role'],
   scope: 'organisation',
