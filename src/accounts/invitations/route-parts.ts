@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import type { Route } from '../../declare/route.ts';
 import { isId } from '../../platform/helpers/ids.ts';
+import { countParameter } from '../../platform/helpers/pages.ts';
 import { withMeta } from '../../platform/http/response.ts';
 import type { InvitationContent, InvitationStore } from './store.ts';
 
-const MAX_LIMIT = 200;
-const limitError = { error: `Must be a whole number from 1 to ${MAX_LIMIT}` };
 const statuses = ['pending', 'accepted', 'expired'] as const;
 
 const listQuery = z.strictObject({
@@ -15,7 +14,7 @@ const listQuery = z.strictObject({
     .refine(isId, { error: 'Must be an id' })
     .optional()
     .meta({ description: 'The `meta.next` of the previous page' }),
-  limit: z.coerce.number(limitError).int(limitError).min(1, limitError).max(MAX_LIMIT, limitError).default(50),
+  limit: countParameter(200, 50),
 });
 
 /** Creates the schema of an invitation in responses. @param content the schemas of what the invitation is for */

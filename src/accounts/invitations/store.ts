@@ -3,6 +3,7 @@ import { hashToken } from '../../platform/data/crypto/token.ts';
 import type { Database, Executor } from '../../platform/data/postgres/database.ts';
 import { index, sql, text, timestamptz } from '../../platform/data/postgres/drizzle.ts';
 import { newId } from '../../platform/helpers/ids.ts';
+import { toPage } from '../../platform/helpers/pages.ts';
 
 /** How long expired and accepted invitations stay in the list, as an SQL interval. */
 export const INVITATION_RETENTION = `interval '30 days'`;
@@ -157,8 +158,7 @@ export function createInvitationStore<Content extends InvitationContent>(
       const [name, text] = scope === undefined ? ['all', statements.listAll] : ['scope', statements.listScope];
       const values = [scope, after, status, limit + 1];
       const rows = await database.readList({ name: `${table.name}_list_${name}`, text, values });
-      const page = rows.slice(0, limit).map(toInvitation);
-      return { page, next: rows.length > limit ? page.at(-1)!.id : null };
+      return toPage(rows.map(toInvitation), limit, ({ id }) => id);
     },
     /** Removes the pending and expired invitations that these users sent. */
     removeOfInviters: (userIds: readonly string[], on: Executor) =>
