@@ -3,6 +3,7 @@ import { JOB_STATUSES, type JobRecord, type JobStatus, type Jobs } from '../decl
 import type { ApiError } from '../platform/helpers/errors.ts';
 import type { AppOpener } from './project/project.ts';
 import { alignColumns, stripControlCharacters } from './terminal/terminal.ts';
+import { createCountParser } from './terminal/usage-errors.ts';
 
 interface ListOptions {
   job?: string;
@@ -26,12 +27,6 @@ interface JsonOption {
 
 const MAX_LIMIT = 100;
 const UNDEFINED_TABLE = '42P01';
-
-function parseLimit(text: string): number {
-  const limit = Number(text);
-  if (/^\d+$/.test(text) && limit >= 1 && limit <= MAX_LIMIT) return limit;
-  throw new InvalidArgumentError(`It must be a whole number from 1 to ${MAX_LIMIT}.`);
-}
 
 function parseId(text: string): string {
   if (/^[0-9a-f]{24}$/.test(text)) return text;
@@ -128,7 +123,7 @@ export function addJobsCommand(program: Command, openApp: AppOpener): void {
     .description('List jobs, newest first')
     .option('--job <name>', 'Only jobs with this name')
     .addOption(new Option('--status <status>', 'Only jobs with this status').choices(JOB_STATUSES))
-    .option('--limit <n>', 'The number of jobs', parseLimit, 20)
+    .option('--limit <n>', 'The number of jobs', createCountParser(MAX_LIMIT), 20)
     .option('--after <id>', 'Continue a list after this id', parseId)
     .option('--json', 'Print JSON')
     .action((options: ListOptions, command: Command) => withJobs(command, (jobs) => list(jobs, options)));

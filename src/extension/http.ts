@@ -11,6 +11,7 @@ export { boundedArraySchema } from '../platform/helpers/json/bounded-array.ts';
 export { countParameter, toPage } from '../platform/helpers/pages.ts';
 export type { StandardSchema } from '../platform/helpers/standard-schema.ts';
 export { issuePath } from '../platform/helpers/standard-schema.ts';
+export { requiredTextSchema } from '../platform/helpers/text-schema.ts';
 export {
   AddressRefusedError,
   checkUrl,
@@ -31,4 +32,4 @@ export { parseRetryAfter } from '../platform/http/retry-after.ts';
 export type { ServedContent } from '../platform/http/served-bytes.ts';
 export { memoizeAsync, prepareContent, sendContent } from '../platform/http/served-bytes.ts';
 export { describeUserAgent } from '../platform/http/user-agent.ts';
-export { appHostOf } from '../platform/settings/environment.ts';
+export { appHostOf, getAppUrl } from '../platform/settings/environment.ts';

@@ -14,7 +14,6 @@ export {
 } from '../accounts/invitations/invitations.ts';
 export {
   createInvitationShape,
-  createTokenSchema,
   invitationRouteParts,
   listInvitations,
 } from '../accounts/invitations/route-parts.ts';

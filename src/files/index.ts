@@ -2,6 +2,7 @@ import type { FeatureParts } from '../declare/extension.ts';
 import type { FilesApi } from '../declare/file.ts';
 import { createKeyedHashes } from '../platform/data/crypto/keyring.ts';
 import { disk } from '../platform/data/storage/disk.ts';
+import { HOUR_MS } from '../platform/helpers/duration.ts';
 import { ApiError } from '../platform/helpers/errors.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { SerializeFile } from '../records/schema/compile.ts';
@@ -25,7 +26,6 @@ export { fileTables } from './store/table.ts';
 export { createTrackingStatements } from './store/tracking.ts';
 
 /** Where files are kept in development and tests, below the directory of the project. */
-const HOUR_MS = 3_600_000;
 const DEVELOPMENT_DIRECTORY = '.data/files';
 
 /** The files of an app. */

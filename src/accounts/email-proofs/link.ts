@@ -1,4 +1,5 @@
 import type { Platform } from '../../platform/platform.ts';
+import { getAppUrl } from '../../platform/settings/environment.ts';
 
 /**
  * Returns the link of an e-mail with a token. The token is in the fragment, which browsers send to no server, so it reaches no access log
@@ -12,8 +13,7 @@ export function createProofLink(
   path: string,
   token: string,
 ): string {
-  const base = (env.appUrl ?? `http://localhost:${env.port}`).replace(/\/+$/, '');
-  const link = new URL(url ?? base + path);
+  const link = new URL(url ?? getAppUrl(env) + path);
   link.hash = `token=${token}`;
   return link.href;
 }

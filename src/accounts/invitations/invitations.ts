@@ -5,6 +5,7 @@ import type { RouteContext } from '../../declare/route.ts';
 import type { Services } from '../../declare/service.ts';
 import { generateToken, isWellFormedToken } from '../../platform/data/crypto/token.ts';
 import type { Executor } from '../../platform/data/postgres/database.ts';
+import { DAY_MS } from '../../platform/helpers/duration.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
 import { isId } from '../../platform/helpers/ids.ts';
 import { findPreferredLocale, localeOfUser } from '../../platform/helpers/locale.ts';
@@ -12,8 +13,6 @@ import { addressOf } from '../../platform/http/client-address.ts';
 import type { MailComposer } from '../../platform/mail/worker.ts';
 import { createProofLink } from '../email-proofs/link.ts';
 import type { Invitation, InvitationContent, InvitationStore, InvitationTable } from './store.ts';
-
-const DAY_MS = 86_400_000;
 
 /** The dependencies of one kind of invitations, and what distinguishes it from the others. */
 export interface Invitations<Content extends InvitationContent> {

@@ -29,12 +29,6 @@ export const createInvitationShape = <Content extends z.ZodRawShape>(content: Co
     acceptedAt: z.iso.datetime().nullable(),
   });
 
-/** Creates the schema of the token of a link in a body. @param max the maximum length */
-export const createTokenSchema = (max: number) =>
-  z
-    .string({ error: (issue) => (issue.input === undefined ? 'Is required' : 'Must be a string') })
-    .max(max, { error: `Must be at most ${max} characters` });
-
 /** The parts of routes that are the same for all kinds of invitations. */
 export const invitationRouteParts = {
   list: { method: 'GET', query: listQuery, paged: true },

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Lockouts } from '../../declare/lockouts.ts';
 import { createRedisBreaker } from '../../platform/data/redis/circuit-breaker.ts';
+import { MINUTE_MS } from '../../platform/helpers/duration.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
 import { newId } from '../../platform/helpers/ids.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -61,8 +62,6 @@ export interface Lockout {
 export function signInLockoutName(email: string): string {
   return `email:${email.trim().toLowerCase()}`;
 }
-
-const MINUTE_MS = 60_000;
 
 /** The place that a running attempt has reserved among the attempts that may still fail. */
 interface Reservation {

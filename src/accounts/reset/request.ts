@@ -8,7 +8,7 @@ import { findPreferredLocale, localeOfUser } from '../../platform/helpers/locale
 import { addressOf } from '../../platform/http/client-address.ts';
 import type { MailComposer } from '../../platform/mail/worker.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { appHostOf } from '../../platform/settings/environment.ts';
+import { appHostOf, getAppUrl } from '../../platform/settings/environment.ts';
 import type { Limiter } from '../../platform/work/limits/limiter.ts';
 import type { Users } from '../users/users.ts';
 import type { Resets } from './store.ts';
@@ -46,8 +46,7 @@ export async function queueResetMail({ host }: { host: Host }, ctx: RouteContext
 
 /** Returns the reset link for a token. The link never depends on the request, whose headers an attacker could choose. */
 function resetLinkOf(token: string, { settings, env }: Pick<Platform, 'settings' | 'env'>): string {
-  const base = env.appUrl ?? `http://localhost:${env.port}`;
-  const link = new URL(settings.auth.resetUrl ?? `${base.replace(/\/+$/, '')}/reset-password`);
+  const link = new URL(settings.auth.resetUrl ?? `${getAppUrl(env)}/reset-password`);
   link.searchParams.set('token', token);
   return link.href;
 }

@@ -2,17 +2,12 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { runUntilStopRequest } from '../../dev-servers/on-stop-request.ts';
 import type { AppOpener } from '../project/project.ts';
 import { ReportedFailure } from '../terminal/terminal.ts';
+import { createCountParser } from '../terminal/usage-errors.ts';
 import { type AdminContext, createUser, grantRole, revokeRole, setStatus, showSessions } from './accounts.ts';
 import { importUsers } from './import-users.ts';
 import { mailLines, userLines } from './report.ts';
 
 const MAX_LIMIT = 10_000;
-
-function parseLimit(text: string): number {
-  const limit = Number(text);
-  if (/^\d+$/.test(text) && limit > 0 && limit <= MAX_LIMIT) return limit;
-  throw new InvalidArgumentError(`It must be a whole number from 1 to ${MAX_LIMIT}.`);
-}
 
 /** Fields that have an option of their own. As an additional field, they would be silently overridden. */
 const RESERVED_FIELDS = new Map([
@@ -103,7 +98,7 @@ export function addAdminCommand(program: Command, openApp: AppOpener): void {
     .command('list')
     .description('List accounts, newest first')
     .option('--role <role>', 'Only accounts with this role')
-    .option('--limit <n>', 'The maximum number of accounts', parseLimit, 50)
+    .option('--limit <n>', 'The maximum number of accounts', createCountParser(MAX_LIMIT), 50)
     .action((options: { role?: string; limit: number }, command: Command) =>
       run(command, async ({ accounts }) =>
         console.log(userLines(await accounts.list({ role: options.role, limit: options.limit })).join('\n')),
@@ -113,7 +108,7 @@ export function addAdminCommand(program: Command, openApp: AppOpener): void {
     .command('mails')
     .description('Print the e-mails that were captured in development, newest first')
     .option('--email <address>', 'Only e-mails to this address')
-    .option('--limit <n>', 'The maximum number of e-mails', parseLimit, 50)
+    .option('--limit <n>', 'The maximum number of e-mails', createCountParser(MAX_LIMIT), 50)
     .action(({ email, limit }: { email?: string; limit: number }, command: Command) =>
       run(command, async ({ app }) => {
         const mails = (await app.captured.mails()).filter(({ to }) => email === undefined || to === email);

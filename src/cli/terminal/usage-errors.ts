@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { InvalidArgumentError } from 'commander';
 
 /** Errors of commander, without its prefix, and the sentences for them. */
 const SENTENCES: readonly [error: RegExp, sentence: string][] = [
@@ -52,3 +53,10 @@ export function refuseEmptyOptions(program: Command, command: Command): void {
   const empty = [...program.options, ...command.options].find((option) => values[option.attributeName()] === '');
   if (empty !== undefined) command.error(`error: option '${empty.flags}' argument missing`);
 }
+
+/** Returns the parser of an option that is a whole number from 1 to `max`. It throws InvalidArgumentError for anything else. */
+export const createCountParser = (max: number) => (text: string) => {
+  const count = Number(text);
+  if (/^\d+$/.test(text) && count >= 1 && count <= max) return count;
+  throw new InvalidArgumentError(`It must be a whole number from 1 to ${max}.`);
+};

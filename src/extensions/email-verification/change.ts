@@ -6,6 +6,7 @@ import {
   type EmailProof,
   findPreferredLocale,
   isEmailVerified,
+  MINUTE_MS,
   RESET_MAIL,
   type RouteContext,
   type StoredRecord,
@@ -16,8 +17,6 @@ import type { EmailVerificationContext } from './context.ts';
 import { CHANGE_MAIL, CHANGED_MAIL } from './mails.ts';
 import type { changeInput, confirmInput, undoInput, verifiedShape } from './shapes.ts';
 import { invalidProofError, redeemProof } from './verify.ts';
-
-const MINUTE_MS = 60_000;
 
 /**
  * `POST /auth/email`: sends a link and a code to the new address. The response is the same if another account has the address, which would

@@ -3,7 +3,6 @@ import {
   ApiError,
   addressOf,
   createDefaultValue,
-  createTokenSchema,
   emailShape,
   emitLoginFailed,
   type Fields,
@@ -13,6 +12,7 @@ import {
   isAccountActive,
   isEmailVerified,
   type RouteContext,
+  requiredTextSchema,
   type StoredRecord,
   type Transaction,
   type Viewer,
@@ -21,7 +21,7 @@ import {
 import type { InvitationContext } from './context.ts';
 import type { Invitation } from './tables.ts';
 
-const token = createTokenSchema(128);
+const token = requiredTextSchema(128);
 
 /** The body of `POST /auth/invitations/preview`. */
 export const previewInput = z.strictObject({ token });

@@ -1,6 +1,7 @@
 import {
   type AccountSection,
   ApiError,
+  DAY_MS,
   isId,
   type PanelRow,
   type RouteContext,
@@ -10,8 +11,6 @@ import type { InvitationContext } from './context.ts';
 import { createInvitation, inviteInput, renewInvitation } from './invite.ts';
 import { additionalRoles, assertMayInvite, SYSTEM_INVITER } from './rights.ts';
 import type { Invitation } from './tables.ts';
-
-const DAY_MS = 86_400_000;
 
 const STATES = [
   { id: 'pending', label: 'Pending' },

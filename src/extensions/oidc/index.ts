@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import {
   defineExtension,
   type Extension,
+  getAppUrl,
   StartupError,
   type VerifiedEmailFields,
   verifiedEmailFields,
@@ -69,7 +70,7 @@ export function oidc(options: OidcOptions): Extension<'oidc', OidcApi, { userFie
           throw new StartupError('oidc() cannot work:', errors);
         }
       }
-      const baseUrl = (env.appUrl ?? `http://localhost:${env.port}`).replace(/\/+$/, '');
+      const baseUrl = getAppUrl(env);
       const { clients, servers } = createClients(settings.providers, baseUrl);
       const redirectUrls = settings.redirectUrls ?? [`${baseUrl}/auth/callback`];
       const context: OidcContext = { host, accounts, users, settings, clients, baseUrl, redirectUrls };

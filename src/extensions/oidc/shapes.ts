@@ -1,11 +1,8 @@
 import { z } from 'zod';
-import { isStorable } from '../../extension/index.ts';
+import { isStorable, requiredTextSchema } from '../../extension/index.ts';
 
-const requiredText = (longest: number) =>
-  z
-    .string({ error: (issue) => (issue.input === undefined ? 'Is required' : 'Must be a string') })
-    .max(longest, { error: `Must be at most ${longest} characters` })
-    .refine(isStorable, { error: 'Must not contain invalid characters' });
+const requiredText = (max: number) =>
+  requiredTextSchema(max).refine(isStorable, { error: 'Must not contain invalid characters' });
 
 const codeChallenge = z
   .string({ error: (issue) => (issue.input === undefined ? 'Is required' : 'Must be a string') })

@@ -2,10 +2,12 @@ import { z } from 'zod';
 import {
   ApiError,
   type AuthorizationRequest,
+  countParameter,
   isId,
   type Route,
   type RouteContext,
   recordShape,
+  requiredTextSchema,
   withMeta,
 } from '../../extension/index.ts';
 import type { createDeleteOrganisation } from './deletion.ts';
@@ -21,18 +23,13 @@ import type { Members } from './membership/members.ts';
 import { MEMBERSHIP, ORGANISATION } from './membership/resources.ts';
 import type { OrganisationRoles } from './membership/settings.ts';
 
-const MAX_LIMIT = 100;
-const limitError = { error: `Must be a whole number from 1 to ${MAX_LIMIT}` };
-const pageError = { error: 'Must be a whole number from 1 to 100000' };
-const roleText = z
-  .string({ error: (issue) => (issue.input === undefined ? 'Is required' : 'Must be a string') })
-  .max(100, { error: 'Must be at most 100 characters' });
+const roleText = requiredTextSchema(100);
 
 const createMemberListQuery = ({ all }: Pick<OrganisationRoles, 'all'>) =>
   z.strictObject({
     role: z.enum(all, { error: `Must be one of: ${all.join(', ')}` }).optional(),
-    page: z.coerce.number(pageError).int(pageError).min(1, pageError).max(100_000, pageError).default(1),
-    limit: z.coerce.number(limitError).int(limitError).min(1, limitError).max(MAX_LIMIT, limitError).default(20),
+    page: countParameter(100_000, 1),
+    limit: countParameter(100, 20),
   });
 
 const roleInput = z.strictObject({ role: roleText });

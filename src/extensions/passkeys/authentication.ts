@@ -1,5 +1,12 @@
 import type { z } from 'zod';
-import { ApiError, addressOf, type Executor, type RouteContext, validationError } from '../../extension/index.ts';
+import {
+  ApiError,
+  addressOf,
+  type Executor,
+  MINUTE_MS,
+  type RouteContext,
+  validationError,
+} from '../../extension/index.ts';
 import {
   type ChallengeOwner,
   claimChallenge,
@@ -105,7 +112,7 @@ const confirmationErrors = {
 
 /** `POST /auth/passkeys/sign-in/options`. The options name no passkeys, so they do not tell which accounts exist. */
 export async function startSignIn({ host, settings }: PasskeyContext): Promise<z.input<typeof signInOptionsShape>> {
-  const { token, challenge, expiresAt } = await openSignInChallenge(host.database, settings.challengeTtl / 60_000);
+  const { token, challenge, expiresAt } = await openSignInChallenge(host.database, settings.challengeTtl / MINUTE_MS);
   return { challengeId: token, expiresAt, options: await createRequestOptions(settings, challenge) };
 }
 
@@ -139,7 +146,7 @@ export async function startConfirmation(
 ): Promise<z.input<typeof requestOptionsShape>> {
   const allowed = await readDescriptors(host.database, ctx.user!.id);
   if (allowed.length === 0) throw new ApiError('CONFLICT', 'You have no passkey; sign in again instead');
-  const challengeMinutes = settings.challengeTtl / 60_000;
+  const challengeMinutes = settings.challengeTtl / MINUTE_MS;
   const challenge = await openCallerChallenge(host.database, 'confirmation', toChallengeOwner(ctx), challengeMinutes);
   return createRequestOptions(settings, challenge, allowed);
 }

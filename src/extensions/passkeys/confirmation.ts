@@ -1,9 +1,7 @@
-import { ApiError, type Executor, type RouteContext, type SecondFactor } from '../../extension/index.ts';
+import { ApiError, type Executor, MINUTE_MS, type RouteContext, type SecondFactor } from '../../extension/index.ts';
 import { type ChallengeOwner, openConfirmedPeriod, toChallengeOwner } from './challenges.ts';
 import type { PasskeyContext } from './settings.ts';
 import { IS_CONFIRMED, NEEDS_CONFIRMATION, SELECT_FIRST_ADDED } from './sql.ts';
-
-const MINUTE_MS = 60_000;
 
 /** Records that the caller has confirmed with a passkey, in the transaction that has used it. */
 export async function recordConfirmation(

@@ -3,6 +3,7 @@ import {
   ApiError,
   addressOf,
   type Executor,
+  MINUTE_MS,
   newId,
   type RouteContext,
   validationError,
@@ -30,7 +31,7 @@ export async function startRegistration(
   await assertConfirmedWithPasskey(host.database, context, ctx);
   // A sign-in with the passkey needs no code from then on, so an attacker with a stolen session must not be able to add one.
   await accounts.confirmSecondFactor(ctx, ctx.input.code, 'code');
-  const challengeMinutes = settings.challengeTtl / 60_000;
+  const challengeMinutes = settings.challengeTtl / MINUTE_MS;
   const challenge = await openCallerChallenge(host.database, 'registration', toChallengeOwner(ctx), challengeMinutes);
   return createCreationOptions(settings, user, challenge, existing);
 }

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 import {
   type Accounts,
+  getAppUrl,
   type Host,
   lifetimeSetting,
   type ResourceGateway,
@@ -93,7 +94,7 @@ export function completePasskeySettings(
   given: z.output<typeof passkeySettings>,
   { env, settings: { openapi } }: Pick<Host, 'env' | 'settings'>,
 ): { settings: PasskeySettings; errors: readonly string[] } {
-  const app = new URL(env.appUrl ?? `http://localhost:${env.port}`);
+  const app = new URL(getAppUrl(env));
   const { rpId = app.hostname, origins = [app.origin] } = given;
   const rpName = given.rpName ?? (env.appUrl === undefined ? openapi.title : app.host);
   const settings = { ...given, rpId, rpName, origins };

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { boundedArraySchema, isStorable, UNSTORABLE } from '../../extension/index.ts';
+import { boundedArraySchema, isStorable, requiredTextSchema, UNSTORABLE } from '../../extension/index.ts';
 import { readClientData } from './client-data.ts';
 
 const MAX_NAME = 64;
@@ -11,13 +11,8 @@ const MAX_ATTESTATION = 32_768;
 /** WebAuthn allows 1023 bytes: 1364 characters of base64url. */
 const MAX_CREDENTIAL_ID = 1364;
 
-const requiredText = (longest: number) =>
-  z
-    .string({ error: (issue) => (issue.input === undefined ? 'Is required' : 'Must be a string') })
-    .max(longest, { error: `Must be at most ${longest} characters` });
-
 const base64url = (longest: number) =>
-  requiredText(longest).regex(/^[\w-]+$/, { error: 'Must be base64url without padding' });
+  requiredTextSchema(longest).regex(/^[\w-]+$/, { error: 'Must be base64url without padding' });
 
 const clientDataJSON = base64url(MAX_DATA).refine((text) => readClientData(text) !== undefined, {
   error: 'Must be the client data of a passkey',
@@ -61,7 +56,7 @@ const assertion = credential(
       clientDataJSON,
       authenticatorData: base64url(MAX_DATA),
       signature: base64url(MAX_DATA),
-      userHandle: requiredText(128).nullish(),
+      userHandle: requiredTextSchema(128).nullish(),
     },
     responseError,
   ),
@@ -105,7 +100,7 @@ export const renameInput = z.strictObject({ name });
 
 /** The body of `POST /auth/passkeys/sign-in`. */
 export const signInInput = z.strictObject({
-  challengeId: requiredText(128).meta({ description: 'The `challengeId` of the options' }),
+  challengeId: requiredTextSchema(128).meta({ description: 'The `challengeId` of the options' }),
   response: assertion,
 });
 
@@ -114,7 +109,7 @@ export const confirmationInput = z.strictObject({ response: assertion });
 
 /** The body of `POST /auth/passkeys/second-factor`. */
 export const secondFactorInput = z.strictObject({
-  mfaToken: requiredText(128).meta({ description: 'The `mfaToken` of the login' }),
+  mfaToken: requiredTextSchema(128).meta({ description: 'The `mfaToken` of the login' }),
   response: assertion,
 });
 

@@ -1,5 +1,6 @@
 import {
   appHostOf,
+  DAY_MS,
   type Host,
   isAccountActive,
   localeOfUser,
@@ -45,8 +46,6 @@ export function createSecurityMailQueue(
     if (settings[SETTING_OF[kind]]) await mail.sendComposed(kind, { userId, ...about });
   };
 }
-
-const DAY_MS = 86_400_000;
 
 /**
  * Creates the composers of the e-mails. Address, status and locale of the user are read when an e-mail is sent; users who are deleted or

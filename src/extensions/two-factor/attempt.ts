@@ -1,10 +1,9 @@
 import type { Request } from 'express';
-import { ApiError, addressOf, type Events, type Executor, type Keyring } from '../../extension/index.ts';
+import { ApiError, addressOf, type Events, type Executor, type Keyring, MINUTE_MS } from '../../extension/index.ts';
 import { findTimeStep, hashRecoveryCode, secretEncryptionContext } from './codes.ts';
 import type { TwoFactorSettings } from './context.ts';
 import { COUNT_WRONG_CODE, USE_CODE } from './sql.ts';
 
-const MINUTE_MS = 60_000;
 const MAX_LOCK_MS = 24 * 60 * MINUTE_MS;
 
 /**

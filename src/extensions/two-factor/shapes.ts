@@ -1,12 +1,8 @@
 import { z } from 'zod';
-import { namePasswordIfNothingIsSent, passwordToCheck } from '../../extension/index.ts';
+import { namePasswordIfNothingIsSent, passwordToCheck, requiredTextSchema } from '../../extension/index.ts';
 import { CODE_METHODS } from './attempt.ts';
 
-const requiredText = (longest: number) =>
-  z
-    .string({ error: (issue) => (issue.input === undefined ? 'Is required' : 'Must be a string') })
-    .max(longest, { error: `Must be at most ${longest} characters` });
-const code = requiredText(64);
+const code = requiredTextSchema(64);
 const password = passwordToCheck
   .optional()
   .meta({ description: 'Required unless you have no password; then you must have signed in recently' });
@@ -19,7 +15,7 @@ export const codeInput = z.strictObject({ code });
 
 /** The body of `POST /auth/2fa/verify`. */
 export const verifyInput = z.strictObject({
-  mfaToken: requiredText(128).meta({ description: 'The `mfaToken` of the login' }),
+  mfaToken: requiredTextSchema(128).meta({ description: 'The `mfaToken` of the login' }),
   method: z.enum(CODE_METHODS, {
     error: (issue) => (issue.input === undefined ? 'Is required' : `Must be one of: ${CODE_METHODS.join(', ')}`),
   }),

@@ -1,6 +1,10 @@
 import { z } from 'zod';
 
-const UNIT_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+export const MINUTE_MS = 60_000;
+export const HOUR_MS = 3_600_000;
+export const DAY_MS = 86_400_000;
+
+const UNIT_MS = { ms: 1, s: 1000, m: MINUTE_MS, h: HOUR_MS, d: DAY_MS };
 
 /** A unit of a duration: ms, seconds, minutes, hours or days. */
 type DurationUnit = keyof typeof UNIT_MS;

@@ -330,6 +330,11 @@ export function readEnvironment(variables: Record<string, string | undefined>): 
   };
 }
 
+/** Returns `APP_URL`, or the address on this machine if it is not set, without a slash at its end. Links begin with it. */
+export function getAppUrl({ appUrl, port }: Pick<Environment, 'appUrl' | 'port'>): string {
+  return (appUrl ?? `http://localhost:${port}`).replace(/\/+$/, '');
+}
+
 /** Returns the host of `APP_URL`, for texts; undefined if it is not set. */
 export function appHostOf({ appUrl }: Pick<Environment, 'appUrl'>): string | undefined {
   return appUrl === undefined ? undefined : new URL(appUrl).host;

@@ -14,6 +14,9 @@ import { isId } from '../../platform/helpers/ids.ts';
 import { boundedArraySchema } from '../../platform/helpers/json/bounded-array.ts';
 import { checkUrl } from '../../platform/http/address-guard/index.ts';
 
+/** Stands for a push id when the size of a message is computed: it has the length of every push id. */
+export const PLACEHOLDER_ID = '0'.repeat(24);
+
 /** Maximum entries in each of `to`, `deviceIds` and `tokens`: as many as can be validated and stored while the caller waits. */
 const MAX_AUDIENCE = 100_000;
 /** The payload limit of every provider: https://firebase.google.com/docs/cloud-messaging, RFC 8030 section 7.2, APNs. */

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import {
   ApiError,
   addressOf,
-  createTokenSchema,
   findInvitationByToken,
   invalidInvitationError,
   type RouteContext,
+  requiredTextSchema,
 } from '../../../extension/index.ts';
 import type { Membership } from '../membership/context.ts';
 import type { Members } from '../membership/members.ts';
@@ -13,7 +13,7 @@ import { ORGANISATION } from '../membership/resources.ts';
 import type { InvitationContext } from './invite.ts';
 
 /** The body that names an invitation by the token of its link. */
-export const tokenInput = z.strictObject({ token: createTokenSchema(200) });
+export const tokenInput = z.strictObject({ token: requiredTextSchema(200) });
 
 /** An invitation as the owner of the link sees it. */
 export const organisationPreviewShape = z

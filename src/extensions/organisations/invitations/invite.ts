@@ -3,6 +3,7 @@ import {
   ApiError,
   createInvitationMailCounter,
   createInvitationStore,
+  DAY_MS,
   type Executor,
   emailInput,
   INVITATION_MAIL_LIMIT,
@@ -17,8 +18,6 @@ import {
   validationError,
 } from '../../../extension/index.ts';
 import { type Access, createOrganisationLock, findRole, type OrganisationContext } from '../membership/context.ts';
-
-const DAY_MS = 24 * 60 * 60_000;
 
 /** What an invitation is for. */
 export interface Content {

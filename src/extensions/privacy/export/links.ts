@@ -1,4 +1,5 @@
 import {
+  getAppUrl,
   type Host,
   isAccountActive,
   localeOfUser,
@@ -18,7 +19,7 @@ export interface ExportLinks {
 
 /** Creates the builder of links. Links contain APP_URL or localhost, never the host of a request, which any client can forge. */
 export function createExportLinks({ env }: Pick<Platform, 'env'>): ExportLinks {
-  const base = new URL(env.appUrl ?? `http://localhost:${env.port}`);
+  const base = new URL(getAppUrl(env));
   return { host: base.host, urlOf: ({ seal }) => new URL(`/api/auth/exports/${seal.token}`, base).href };
 }
 

@@ -3,6 +3,7 @@ import {
   type Accounts,
   ApiError,
   addressOf,
+  DAY_MS,
   type Host,
   isId,
   type ResourceGateway,
@@ -34,7 +35,6 @@ const exportShape = z
   })
   .meta({ id: 'DataExport' });
 
-const DAY_MS = 86_400_000;
 const POLL_RATE_LIMIT = { limit: 60, windowMs: 60_000 };
 const POLL_SECONDS = 3;
 

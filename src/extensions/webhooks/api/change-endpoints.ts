@@ -3,6 +3,7 @@ import {
   ApiError,
   addressOf,
   allowsAction,
+  HOUR_MS,
   type Host,
   newId,
   type RouteContext,
@@ -19,8 +20,6 @@ import { CREATE_ENDPOINT, REMOVE_ENDPOINT, ROTATE_SECRET, UPDATE_ENDPOINT } from
 import { requireCallerId, serializeLoadedEndpoint } from './endpoint-access.ts';
 import { assertMayReadEvents, bindToCallingKey, decideKeyBinding } from './key-binding.ts';
 import { assertMayCreate } from './portal-grants.ts';
-
-const HOUR_MS = 3_600_000;
 
 /** What the handlers of requests that change endpoints need. */
 export interface EndpointChangeDependencies {

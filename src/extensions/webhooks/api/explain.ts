@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import {
   ApiError,
+  DAY_MS,
   type Host,
   isId,
   parseCreatedMs,
@@ -67,8 +68,6 @@ interface Explanation {
 type Endpoint = ReturnType<typeof serializeEndpoint>;
 
 type Caller = { user: Viewer } & Pick<RouteContext, 'auth'>;
-
-const DAY_MS = 86_400_000;
 
 /** Creates the explainer. It reads stored deliveries; for an event without a stored delivery, it decides as a fan-out would now. */
 function createExplainer(

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ApiError, type Host, isId, newId, type Route, type RouteContext } from '../../../extension/index.ts';
+import { ApiError, DAY_MS, type Host, isId, newId, type Route, type RouteContext } from '../../../extension/index.ts';
 import type { KeyLimits } from '../endpoints/key-limits.ts';
 import type { Recoveries } from '../engine/recovery/recoveries.ts';
 import { READ_RECOVERY, RECOVERY_STATUSES, type RecoveryRow } from '../engine/recovery/recoveries-sql.ts';
@@ -12,8 +12,6 @@ import {
   requireEnabledEndpoint,
   serializeLoadedEndpoint,
 } from './endpoint-access.ts';
-
-const DAY_MS = 86_400_000;
 
 // Tolerance for clients that compute the start of the retention period and send it a moment later.
 const MOMENT_MS = 60_000;

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import {
   ApiError,
   type ConsoleRoute,
+  countParameter,
   type Database,
   type Host,
   isId,
@@ -34,7 +35,7 @@ const listQuery = z.strictObject({
     .regex(/^[\w.-]{1,200}$/, { error: 'Must be the name of an event, such as post.created' })
     .optional(),
   after: z.string().refine(isId, { error: 'Must be the "meta.next" of a previous page' }).optional(),
-  limit: z.coerce.number().int().min(1).max(MAX_LIMIT).default(50),
+  limit: countParameter(MAX_LIMIT, 50),
 });
 
 const WAITING_STATUS = `case when ${IS_LEASED} then 'sending' else d.status end as status`;

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import {
   type Accounts,
   type ConsoleRoute,
+  countParameter,
   type Database,
   type Host,
   isAccountActive,
@@ -30,7 +31,7 @@ const listQuery = z.strictObject({
   /** A part of the URL. */
   q: z.string().max(200).optional(),
   after: id.optional(),
-  limit: z.coerce.number().int().min(1).max(MAX_LIMIT).default(25),
+  limit: countParameter(MAX_LIMIT, 25),
 });
 
 /** Reads a page of the endpoints of all owners, newest first: ids begin with the time. Uses the primary key, or the index by owner. */

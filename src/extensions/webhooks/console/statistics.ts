@@ -1,10 +1,8 @@
 import { z } from 'zod';
 import type { Host } from '../../../extension/index.ts';
+import { DAY_MS, HOUR_MS } from '../../../extension/index.ts';
 import { isKeptSql } from '../deliveries/deliveries-sql.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
-
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 
 /** The times that charts cover, with the size of a bar. */
 const RANGES = { day: { bars: 24, barMs: HOUR_MS }, week: { bars: 7, barMs: DAY_MS } } as const;

@@ -1,8 +1,6 @@
-import { parseCreatedMs } from '../../../extension/index.ts';
+import { DAY_MS, parseCreatedMs } from '../../../extension/index.ts';
 import { TEST_EVENT } from '../settings/events.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
-
-const DAY_MS = 86_400_000;
 
 /** The states of a delivery. */
 export const DELIVERY_STATUSES = ['pending', 'sending', 'succeeded', 'failed'] as const;

@@ -9,6 +9,7 @@ import {
   type ExtensionHost,
   getAuth,
   getIdentity,
+  HOUR_MS,
   invalidSessionError,
   isAccountActive,
   isId,
@@ -25,7 +26,6 @@ import { createPortalToken, looksLikePortalToken, readPortalToken, toShortProof 
 /** The path of the portal's page. */
 export const PORTAL_PATH = '/webhooks/portal';
 
-const HOUR_MS = 3_600_000;
 const SHORTEST_MS = 1000;
 const LONGEST_MS = 24 * HOUR_MS;
 

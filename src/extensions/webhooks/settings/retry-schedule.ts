@@ -1,6 +1,5 @@
-import { addJitter, getScheduledWait, parseDuration } from '../../../extension/index.ts';
+import { addJitter, DAY_MS, getScheduledWait, parseDuration } from '../../../extension/index.ts';
 
-const DAY_MS = 86_400_000;
 const LONGEST_WAIT_MS = 365 * DAY_MS;
 /** A `Retry-After` up to this length is respected even if every wait of the schedule is shorter. */
 const RETRY_AFTER_MS = DAY_MS;

@@ -1,4 +1,4 @@
-import { DecryptionError, type Host, writeInBatches } from '../../../extension/index.ts';
+import { DAY_MS, DecryptionError, type Host, writeInBatches } from '../../../extension/index.ts';
 import { DELIVERY_TABLES } from '../deliveries/deliveries-sql.ts';
 import { decryptStoredBody } from '../deliveries/stored-body.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
@@ -19,8 +19,6 @@ const BODIES_PER_STATEMENT = 200;
 const IDS_AT_ONCE = 5000;
 // Records read by one statement of an erasure, whose mentions are then searched for together.
 const RECORDS_AT_ONCE = 2000;
-
-const DAY_MS = 86_400_000;
 
 /**
  * Returns ranges of finish times that together include every time: the time before the retention period, each day (UTC) of that period and

@@ -1,10 +1,10 @@
+import { DAY_MS } from '../../helpers/duration.ts';
 import type { Database } from './database.ts';
 import { isStatementTimeout } from './errors.ts';
 import { quoteIdentifier } from './identifiers.ts';
 import { quoteLiteral } from './values.ts';
 import { writeInBatches } from './write-in-batches.ts';
 
-const DAY_MS = 86_400_000;
 /** Days for which partitions are created ahead. Rows for which no relay could create a partition go to the default partition. */
 const DAYS_AHEAD = 3;
 /**

@@ -11,10 +11,10 @@ import {
 } from '../../data/postgres/daily-partitions.ts';
 import type { Database } from '../../data/postgres/database.ts';
 import { isStatementTimeout } from '../../data/postgres/errors.ts';
+import { DAY_MS } from '../../helpers/duration.ts';
 import type { Logger } from '../../observability/log.ts';
 import type { Sweep } from '../outbox/relay.ts';
 
-const DAY_MS = 86_400_000;
 /** Days kept up to which a few statements at a time can lock all partitions with the default settings of Postgres. */
 const MANY_DAYS = 90;
 /** Maximum number of locks that a statement needs for one partition: its own, those of its indexes, and those of its long values. */

@@ -1,4 +1,5 @@
 import { createSemaphore } from '../../../platform/helpers/concurrency/semaphore.ts';
+import { PLACEHOLDER_ID } from '../../message/message.ts';
 import type { SendContext, Transport, TransportDevice, TransportResult } from '../../message/transport.ts';
 import { MAX_WAIT_MS, NOT_SENT_IN_TIME, toFailedResult } from '../failure.ts';
 import { type ApnsClient, type ApnsResult, openApnsClient, RESPONSE_TIMEOUT_MS } from './client.ts';
@@ -11,8 +12,6 @@ const CONCURRENT_NOTIFICATIONS = 500;
 
 /** A well-formed token that belongs to no device, for checking the credentials. */
 const UNREGISTERED_TOKEN = '0'.repeat(64);
-// Stands for a push id when the size of a message is computed. It has the length of every push id.
-const PLACEHOLDER_ID = '0'.repeat(24);
 
 function toTransportResult(result: ApnsResult, device: TransportDevice): TransportResult {
   if ('error' in result) return toFailedResult(classifyApnsError(result.error), device);

@@ -1,5 +1,6 @@
 import type { TokenMessage } from 'firebase-admin/messaging';
 import type { PushContent } from '../../message/message.ts';
+import { PLACEHOLDER_ID } from '../../message/message.ts';
 import type { SendContext, TransportDevice } from '../../message/transport.ts';
 import { createApnsHeaders, toApsDictionary } from '../apns/message.ts';
 import { getRemainingTtlSeconds } from '../failure.ts';
@@ -84,9 +85,6 @@ export function createFcmMessage(
     ...(platform === 'ios' ? { apns: toApnsConfig(message, context) } : { android: toAndroidConfig(message, context) }),
   };
 }
-
-// Stands for a push id when the size of a message is computed. It has the length of every push id.
-const PLACEHOLDER_ID = '0'.repeat(24);
 
 /**
  * Returns the bytes of a message as FCM counts them: the payload without token, priority and lifetime. FCM does not document the exact

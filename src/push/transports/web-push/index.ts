@@ -1,7 +1,9 @@
 import type { Dispatcher } from 'undici';
 import { type EndpointRule, endpointError, parsePushSubscription } from '../../../accounts/devices/index.ts';
+import { createOnce } from '../../../platform/helpers/concurrency/once.ts';
 import { createGuardedAgent } from '../../../platform/http/address-guard/index.ts';
 import { sendPost } from '../../../platform/http/post.ts';
+import { PLACEHOLDER_ID } from '../../message/message.ts';
 import type { SendContext, Transport, TransportDevice, TransportResult } from '../../message/transport.ts';
 import { type Failure, MAX_WAIT_MS, NOT_SENT_IN_TIME, toFailedResult } from '../failure.ts';
 import { createOriginLimit, openWebPushClient, type WebPushClient } from './client.ts';
@@ -19,8 +21,6 @@ import type { VapidCredentials } from './vapid.ts';
 const REQUESTS_PER_ORIGIN = 64;
 /** Timeout in ms for a request: DNS, connection, TLS and response. */
 const TIMEOUT_MS = 10_000;
-// Stands for a push id when the size of a message is computed. It has the length of every push id.
-const PLACEHOLDER_ID = '0'.repeat(24);
 
 /**
  * Creates the transport for browsers: Web Push (RFC 8030, 8291, 8292). The library encrypts and signs. Requests go through the guarded
@@ -43,11 +43,7 @@ export function createWebPushTransport(
   }: { rule: EndpointRule; timeoutMs?: number; maxWaitMs?: number; agent?: Dispatcher },
 ): Transport {
   const runWithinOriginLimit = createOriginLimit(REQUESTS_PER_ORIGIN);
-  let client: Promise<WebPushClient> | undefined;
-  const openClientOnce = () => {
-    client ??= openWebPushClient(vapid);
-    return client;
-  };
+  const openClientOnce = createOnce(() => openWebPushClient(vapid));
 
   async function sendToDevice(
     device: TransportDevice,

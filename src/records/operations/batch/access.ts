@@ -1,3 +1,4 @@
+import { createOnce } from '../../../platform/helpers/concurrency/once.ts';
 import { policyConditionsForWrite } from '../../access/authorize.ts';
 import type { OperationContext } from '../../access/operation-context.ts';
 import { scopeConditions } from '../../access/scope.ts';
@@ -35,14 +36,6 @@ export interface BatchAccess {
   canWriteTogether(item: BatchItem): Promise<boolean>;
   /** Whether an item is a create that can be authorized and validated before any item is written. */
   canValidateBefore(item: BatchItem): boolean;
-}
-
-function createOnce<T>(work: () => Promise<T>): () => Promise<T> {
-  let result: Promise<T> | undefined;
-  return () => {
-    result ??= work();
-    return result;
-  };
 }
 
 /**

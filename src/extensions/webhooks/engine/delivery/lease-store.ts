@@ -125,8 +125,8 @@ export function createEndpointLeaseRenewals(
     return leases.filter((lease) => !isDue.has(lease) || endpoints.has(lease.endpointId));
   }
 
-  const renew = renewDueLeases;
-  return createLeaseRenewals({ everyMs: RENEW_EVERY_MS, what: 'webhook endpoints', log, database, renew });
+  const options = { everyMs: RENEW_EVERY_MS, what: 'webhook endpoints', log, database };
+  return createLeaseRenewals({ ...options, renew: renewDueLeases });
 }
 
 /** A lease that its holder releases. */

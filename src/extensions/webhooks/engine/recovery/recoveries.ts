@@ -1,5 +1,6 @@
 import {
   createRetentionSweep,
+  DAY_MS,
   type Host,
   newId,
   type ResourceGateway,
@@ -21,7 +22,6 @@ import {
 
 const PAGE_SIZE = 500;
 const RECOVERIES_AT_ONCE = 100;
-const DAY_MS = 86_400_000;
 
 type PageRow = [slow: boolean, owner: string, sent: number, more: boolean, ...RecoveryRow];
 

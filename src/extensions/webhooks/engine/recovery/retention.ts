@@ -1,6 +1,7 @@
 import {
   createPartitionSweep,
   createRetentionSweep,
+  DAY_MS,
   deleteUnlockedSql,
   type Host,
   type ResourceGateway,
@@ -67,7 +68,6 @@ const FORGET_OLD_SECRETS = `
   update webhook_endpoints set previous_secret = null, previous_secret_until = null, older_secret = null, older_secret_until = null
   where previous_secret_until <= now() returning 1`;
 
-const DAY_MS = 86_400_000;
 /** Maximum ms between two sweeps for logs of removed endpoints, so that the log of a deleted user is gone within a minute. */
 const MAX_LOG_SWEEP_MS = 5000;
 
