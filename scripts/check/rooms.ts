@@ -1,7 +1,7 @@
-// A room is a folder of src, or of src/extensions.
+// A room is a folder of src or of src/extensions, or one of its large sub-folders. src/app, src/index.ts and src/web.ts stand above all of them.
 
 /** What each folder of src/ may import from, besides itself. Type imports count as well. */
-export const below: Record<string, readonly string[]> = {
+export const mayImport: Record<string, readonly string[]> = {
   platform: [],
   declare: ['platform'],
   rules: ['declare', 'platform'],
@@ -97,7 +97,7 @@ export const roomOrders: Record<string, readonly string[]> = {
 
 /**
  * What extensions import besides `src/extension/index.ts` and their own files: internals that the entry does not offer,
- * because only this extension uses them. Add a name to the entry instead if another extension could use it.
+ * because one extension uses them, or two at most. Add a name to the entry instead if another extension could use it.
  */
 export const internalsOfExtensions: Record<string, readonly string[]> = {
   audit: [

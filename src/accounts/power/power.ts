@@ -73,7 +73,7 @@ function createLastAdministratorCheck(users: ResourceGateway): AccountPower['ass
   };
 }
 
-/** Creates what changes the power of accounts. See `AccountPower`. */
+/** Creates the functions that give and take rights of accounts, and confirm that the caller may. `AccountPower` describes each. */
 export function createAccountPower(dependencies: AccountPowerDependencies): AccountPower {
   const { host, users, revoke, assertRecentSignIn, lockUser, factors, isPrivileged, confirmStep } = dependencies;
   const recentMinutes = host.settings.auth.recentSignIn / 60_000;

@@ -22,10 +22,10 @@ type KeyRow = [
   userId: string,
   prefix: string,
   scopes: string[],
-  unused: boolean,
+  isUsageStale: boolean,
   revoked: boolean,
   expired: boolean,
-  owned: boolean,
+  ownerExists: boolean,
   organisation: string | null,
   ...user: unknown[],
 ];
@@ -76,14 +76,14 @@ export function createAuthenticator(
       if (!hasValidChecksum(key)) return refuseKey(req, 'checksum', {});
       const row = await findByHash(hashToken(key));
       if (row === undefined) return refuseKey(req, 'unknown', { prefix: prefixOf(key) });
-      const [, id, userId, prefix, scopes, unused, revoked, expired, ownerExists, organisation, ...columns] = row;
+      const [, id, userId, prefix, scopes, isUsageStale, revoked, expired, ownerExists, organisation, ...columns] = row;
       const keyInfo = { keyId: id, userId, prefix };
       if (!ownerExists) return refuseKey(req, 'user_deleted', keyInfo);
       if (revoked) return refuseKey(req, 'revoked', keyInfo);
       if (expired) return refuseKey(req, 'expired', keyInfo);
       const user: StoredRecord & Viewer = users.fromRow(columns);
       if (!isAccountActive(user)) return refuseKey(req, 'user_disabled', keyInfo);
-      if (unused) recordUsage(id, addressOf(req));
+      if (isUsageStale) recordUsage(id, addressOf(req));
       const auth = { via: 'api-key', scopes, id } as const;
       return { user, auth: organisation === null ? auth : { ...auth, organisation } };
     },

@@ -30,10 +30,10 @@ function describeWrongType({ expected, input }: Extract<Issue, { code: 'invalid_
     : `must be ${required}, not ${Number.isFinite(input) ? 'a number' : input}`;
 }
 
-/** @param limit the maximum or minimum */
-function describeLimit(bound: 'most' | 'least', origin: string, limit: number | bigint, inclusive = true): string {
-  if (origin === 'string') return `must have at ${bound} ${count(limit, 'character')}`;
-  if (origin === 'array' || origin === 'set') return `must have at ${bound} ${count(limit, 'item')}`;
+/** @param valueKind the kind of the value in zod's words: `string`, `array`, `number`; `limit`: the maximum or minimum */
+function describeLimit(bound: 'most' | 'least', valueKind: string, limit: number | bigint, inclusive = true): string {
+  if (valueKind === 'string') return `must have at ${bound} ${count(limit, 'character')}`;
+  if (valueKind === 'array' || valueKind === 'set') return `must have at ${bound} ${count(limit, 'item')}`;
   if (inclusive) return `must be at ${bound} ${limit}`;
   return `must be ${bound === 'most' ? 'less' : 'greater'} than ${limit}`;
 }

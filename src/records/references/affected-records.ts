@@ -99,7 +99,7 @@ export async function findAffectedRecords(context: ReferrerContext, deletion: De
       }),
     );
     const next = new IdsByResource();
-    const rows = await searchReferrers(
+    const rows = await findAndLockReferrers(
       context,
       searches.map(({ search }) => search),
     );
@@ -136,8 +136,8 @@ export async function findAffectedRecords(context: ReferrerContext, deletion: De
   };
 }
 
-/** Returns the ids that the searches found, by the index of the search. */
-async function searchReferrers(
+/** Locks the records that the searches find. Returns their ids by the index of the search. */
+async function findAndLockReferrers(
   context: LookupContext,
   searches: readonly ReferrerSearch[],
 ): Promise<Map<number, string[]>> {

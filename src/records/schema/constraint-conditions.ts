@@ -82,7 +82,7 @@ function orderSql({ sql }: ConstraintField, sign: string): string {
   return sql === 'text' && sign !== '=' && sign !== '<>' ? ' collate "C"' : '';
 }
 
-function comparisonSql(resource: AnyResource, text: string, used: Set<string>): string {
+function comparisonSql(resource: AnyResource, text: string, comparedFields: Set<string>): string {
   const [, name, sign, operand] = COMPARISON.exec(text) ?? [];
   const operator = SIGNS[sign ?? ''];
   if (operator === undefined)
@@ -90,13 +90,13 @@ function comparisonSql(resource: AnyResource, text: string, used: Set<string>): 
       `"${text}" is not a comparison such as "endsAt > startsAt"; operators: ${Object.keys(SIGNS).join(', ')}`,
     );
   const left = findConstraintField(resource, name!);
-  used.add(left.name);
+  comparedFields.add(left.name);
   if (/^-?\d+(\.\d+)?$/.test(operand!)) {
     const value = left.sql === 'numeric' ? operand! : Number(operand);
     return filterTermSql(left, operator.filter, value);
   }
   const right = findConstraintField(resource, operand!);
-  used.add(right.name);
+  comparedFields.add(right.name);
   if (left.sql !== right.sql && !(NUMBERS.has(left.sql) && NUMBERS.has(right.sql)))
     throw new Error(`"${text}" compares fields of different types`);
   return `${left.column} ${operator.sql} ${right.column}${orderSql(left, operator.sql)}`;
@@ -137,10 +137,11 @@ function filterTermSql(field: ConstraintField, operator: string, value: unknown)
   return `${column} ${sign} ${literal}${orderSql(field, sign)}`;
 }
 
-function filterSql(resource: AnyResource, filter: object, used: Set<string>): string {
+/** Returns the SQL of a constraint's filter. @param comparedFields receives the names of the fields that the filter compares */
+function filterSql(resource: AnyResource, filter: object, comparedFields: Set<string>): string {
   const terms = Object.entries(filter).flatMap(([name, wanted]) => {
     const field = findConstraintField(resource, name);
-    used.add(name);
+    comparedFields.add(name);
     if (Array.isArray(wanted)) return filterTermSql(field, 'in', wanted);
     if (typeof wanted !== 'object' || wanted === null || wanted instanceof Date)
       return filterTermSql(field, 'eq', wanted);
@@ -157,22 +158,22 @@ function filterSql(resource: AnyResource, filter: object, used: Set<string>): st
  * missing. That is right for a comparison of fields. A filter of a check, as in a query, is met only by records that have its values.
  *
  * @param kind `check`, or the limit of another constraint
- * @param used gets the names of the fields that the condition compares
+ * @param comparedFields gets the names of the fields that the condition compares
  * @throws Error naming what is wrong with the condition
  */
 export function constraintConditionSql(
   resource: AnyResource,
   condition: unknown,
   kind: 'check' | 'where',
-  used: Set<string>,
+  comparedFields: Set<string>,
 ): string {
-  if (typeof condition === 'string') return comparisonSql(resource, condition, used);
+  if (typeof condition === 'string') return comparisonSql(resource, condition, comparedFields);
   if (Array.isArray(condition)) {
     if (condition.length === 0) throw new Error('an empty list of conditions is met by no record');
-    return condition.map((one) => `(${constraintConditionSql(resource, one, kind, used)})`).join(' or ');
+    return condition.map((one) => `(${constraintConditionSql(resource, one, kind, comparedFields)})`).join(' or ');
   }
   if (typeof condition !== 'object' || condition === null)
     throw new Error('a condition is a comparison such as "endsAt > startsAt", a filter, or a list of both');
-  const filter = filterSql(resource, condition, used);
+  const filter = filterSql(resource, condition, comparedFields);
   return kind === 'check' ? `(${filter}) is true` : filter;
 }

@@ -144,9 +144,9 @@ function createTextBuilder(resource: CompiledResource, codec: Codec): (shape: Ba
 /**
  * Reads the result of an update.
  *
- * @param after the columns of the record after the update; null if it changed nothing
+ * @param after the columns of the record after the update; all null if it changed nothing
  */
-export function readUpdate(
+export function decodeUpdate(
   codec: Codec,
   after: readonly unknown[],
   before: readonly unknown[],
@@ -220,7 +220,7 @@ export function createBatchStatements(resource: CompiledResource, codec: Codec):
           const [record] = codec.fromChange(columns);
           results[place as number] = { record: record!, previous: record!, isChanged: true };
         } else {
-          results[place as number] = readUpdate(codec, columns, columns.slice(width), columns[2 * width] === true);
+          results[place as number] = decodeUpdate(codec, columns, columns.slice(width), columns[2 * width] === true);
         }
       }
       return results;

@@ -1,5 +1,5 @@
 import type { Queryable } from '../../platform/data/postgres/queryable.ts';
-import { readUpdate } from './batch-statements.ts';
+import { decodeUpdate } from './batch-statements.ts';
 import { leaveOutSameEncryptedValues } from './encrypted-values.ts';
 import { createEventValues } from './event.ts';
 import type { StoreStatements } from './statements.ts';
@@ -38,7 +38,7 @@ function createUpdate(
       const differs = encrypted.some((field) => !codec.holdsEncrypted(stored, field, changes[field.name]));
       if (differs) row = await write(true);
     }
-    return row === undefined ? undefined : readUpdate(codec, row, row.slice(width), isChanged(row));
+    return row === undefined ? undefined : decodeUpdate(codec, row, row.slice(width), isChanged(row));
   };
 }
 

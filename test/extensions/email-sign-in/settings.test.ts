@@ -35,7 +35,7 @@ test.each<[object, string]>([
 test('an app without accounts, with a field emailVerifiedAt of its own, or without APP_URL in production does not start', () => {
   const extensions = [emailSignIn()];
   expect(getStartupError({ resources, extensions, settings: { auth: { enabled: false } } })).toContain(
-    'extension "email-sign-in": it needs accounts',
+    'extension "emailSignIn": it needs accounts',
   );
   const own = defineUser({ fields: { emailVerifiedAt: f.date() } });
   expect(getStartupError({ resources: [own], extensions })).toContain('rename yours');

@@ -213,6 +213,6 @@ test('"verified" without an extension that verifies addresses, and a field of th
   ).toContain('verifyUrl: must look like https://app.example.com/verify-email, without a fragment');
   const own = defineUser({ fields: { emailVerifiedAt: f.date() } });
   expect(getStartupError({ resources: [own], extensions: [emailVerification()] })).toContain(
-    'the extension "email-verification" adds a field of this name; rename yours',
+    'the extension "emailVerification" adds a field of this name; rename yours',
   );
 });

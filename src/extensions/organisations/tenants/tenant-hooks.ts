@@ -127,7 +127,10 @@ async function chooseWithGlobalAccess(user: Viewer, given: unknown, field: strin
   return found.id;
 }
 
-/** Finds the organisation that a new record of a user belongs to: the one that the body names, the current one, or the only one of the user. */
+/**
+ * Finds the organisation that a new record of a user belongs to. The body, the credential (`bound`) and the request (`current`) may name one;
+ * all that do must name the same. If none does, it is the user's only organisation.
+ */
 async function chooseForMember(
   user: Viewer,
   given: unknown,

@@ -67,9 +67,9 @@ const COUNT_BY_STATE = `
 // Tests have no schedule and are not recovered.
 const IS_FAILED = `status = 'failed' and type <> '${TEST_EVENT}'`;
 
-/** Counts the deliveries that used up their retry schedule. Uses the index of failed deliveries of each partition. @param isKept see `isKeptSql` */
-const countFailedSql = (isKept: string) =>
-  `select count(*) from webhook_delivery_log d where ${IS_FAILED} and ${isKept}`;
+/** Counts the deliveries that used up their retry schedule. Uses the index of failed deliveries of each partition. @param isKeptCondition see `isKeptSql` */
+const countFailedSql = (isKeptCondition: string) =>
+  `select count(*) from webhook_delivery_log d where ${IS_FAILED} and ${isKeptCondition}`;
 
 /**
  * Counts recent attempts by result: null for a success, otherwise the error. $1 maximum age in ms, $2 maximum number of newest deliveries
@@ -99,10 +99,10 @@ type WorstRow = [
   lastError: string | null,
 ];
 
-/** Selects the endpoints with the most due, failed or waiting deliveries. $1 maximum number of rows. @param isKept see `isKeptSql` */
-const worstEndpointsSql = (isKept: string) => `
+/** Selects the endpoints with the most due, failed or waiting deliveries. $1 maximum number of rows. @param isKeptCondition see `isKeptSql` */
+const worstEndpointsSql = (isKeptCondition: string) => `
   with failed as (
-    select endpoint_id, count(*) as n from webhook_delivery_log d where ${IS_FAILED} and ${isKept} group by endpoint_id)
+    select endpoint_id, count(*) as n from webhook_delivery_log d where ${IS_FAILED} and ${isKeptCondition} group by endpoint_id)
   select e.id, e.url, ${ENDPOINT_STATE}, coalesce(p.due, 0)::bigint, coalesce(p.n - p.due, 0)::bigint, coalesce(f.n, 0)::bigint,
     case when p.due > 0 then floor(extract(epoch from now() - p.first) * 1000)::bigint end, e.last_error
   from webhook_endpoints e left join (${PENDING}) p on p.endpoint_id = e.id left join failed f on f.endpoint_id = e.id
@@ -168,8 +168,8 @@ export function createStatusReader(
 ): StatusReader {
   const text = queueStateSql(usersSql(users));
   const roles = listGlobalRoles(settings);
-  const isKept = isKeptSql(settings);
-  const [failedText, worstText] = [countFailedSql(isKept), worstEndpointsSql(isKept)];
+  const isKeptCondition = isKeptSql(settings);
+  const [failedText, worstText] = [countFailedSql(isKeptCondition), worstEndpointsSql(isKeptCondition)];
 
   async function readQueue(): Promise<WebhookQueue> {
     const [row] = await database.readSlowly<QueueRow>({ text, values: [roles] });

@@ -24,8 +24,9 @@ const RECOVERY_COLUMNS = ['id', 'endpoint_id', 'status', 'since', 'total', 'rese
 
 const COLUMNS = RECOVERY_COLUMNS.join(', ');
 
-/** A condition: delivery `d` has failed, is not a test, and has not expired. @param isKept see `isKeptSql` */
-const hasFailedSql = (isKept: string) => `d.status = 'failed' and d.type <> '${TEST_EVENT}' and ${isKept}`;
+/** A condition: delivery `d` has failed, is not a test, and has not expired. @param isKeptCondition see `isKeptSql` */
+const hasFailedSql = (isKeptCondition: string) =>
+  `d.status = 'failed' and d.type <> '${TEST_EVENT}' and ${isKeptCondition}`;
 
 /**
  * When delivery `d` finished, as an expression that does not choose partitions. Compared with a value of another table, `d.finished_at` would
@@ -35,18 +36,18 @@ const hasFailedSql = (isKept: string) => `d.status = 'failed' and d.type <> '${T
 const FINISHED_AT = `date_trunc('milliseconds', d.finished_at)`;
 
 /** A condition: delivery `d` had failed when the recovery was requested. */
-const failedBySql = (requestedAtSql: string, isKept: string) =>
-  `${hasFailedSql(isKept)} and ${FINISHED_AT} <= ${requestedAtSql}`;
+const failedBySql = (requestedAtSql: string, isKeptCondition: string) =>
+  `${hasFailedSql(isKeptCondition)} and ${FINISHED_AT} <= ${requestedAtSql}`;
 
 /**
  * Counts the failed deliveries of an endpoint and starts a recovery. $1 id, $2 endpoint, $3 start time. Returns the new recovery, or the
  * recovery that is already running. Returns no row if the endpoint is disabled or deleted, or another request has just started a recovery. Uses
  * webhook_delivery_log_failed_index and webhook_deliveries_failed_index.
  */
-export function beginRecoverySql(isKept: string): string {
+export function beginRecoverySql(isKeptCondition: string): string {
   const counts = DELIVERY_TABLES.map(
     (table) =>
-      `(select count(*) from ${table} d where d.endpoint_id = a.id and d.created_at >= $3 and ${failedBySql('a.at', isKept)})`,
+      `(select count(*) from ${table} d where d.endpoint_id = a.id and d.created_at >= $3 and ${failedBySql('a.at', isKeptCondition)})`,
   );
   return `
   with asked as (
@@ -74,7 +75,7 @@ export const READ_RECOVERY = `select ${COLUMNS} from webhook_recoveries where id
  * An endpoint has only one running recovery. The one that goes back furthest is reopened first; the others are reopened after it has ended.
  * Their end is postponed meanwhile, so that they are not too old then.
  */
-export function reopenRecoveriesSql(isKept: string): string {
+export function reopenRecoveriesSql(isKeptCondition: string): string {
   return `
   with early as materialized (
     select r.id, row_number() over (partition by r.endpoint_id order by r.since, r.created_at desc, r.id) = 1
@@ -83,7 +84,7 @@ export function reopenRecoveriesSql(isKept: string): string {
     where r.status = 'finished' and r.finished_at > now() - interval '1 hour'
       and exists (
         select from webhook_delivery_log d
-        where d.endpoint_id = r.endpoint_id and d.created_at >= r.since and ${failedBySql('r.created_at', isKept)})
+        where d.endpoint_id = r.endpoint_id and d.created_at >= r.since and ${failedBySql('r.created_at', isKeptCondition)})
   ), reopened as (
     update webhook_recoveries r set status = 'running', finished_at = null, after_at = r.since, after_id = ''
     from early where r.id = early.id and early.is_next and r.status = 'finished' returning 1
@@ -107,7 +108,7 @@ export const RUNNING_RECOVERIES = `select id from webhook_recoveries where statu
  *
  * Returns the endpoint's lane and owner, the number of resent deliveries, whether another page may follow at once, and the recovery.
  */
-export function recoverPageSql(users: UsersSql, isKept: string): string {
+export function recoverPageSql(users: UsersSql, isKeptCondition: string): string {
   return `
   with seen as materialized (
     select after_at, after_id from webhook_recoveries where id = $1
@@ -129,11 +130,11 @@ export function recoverPageSql(users: UsersSql, isKept: string): string {
     from r join seen on (seen.after_at, seen.after_id) = (r.after_at, r.after_id)
   ), page as (
     select d.id, d.created_at, d.finished_at from webhook_delivery_log d join current t on t.endpoint_id = d.endpoint_id
-    where t.ready and (d.created_at, d.id) > (t.after_at, t.after_id) and ${failedBySql('t.created_at', isKept)}
+    where t.ready and (d.created_at, d.id) > (t.after_at, t.after_id) and ${failedBySql('t.created_at', isKeptCondition)}
     order by d.created_at, d.id limit $2
   ), finished as (
     delete from webhook_delivery_log d using page, current t
-    where d.id = page.id and ${FINISHED_AT} = page.finished_at and ${failedBySql('t.created_at', isKept)}
+    where d.id = page.id and ${FINISHED_AT} = page.finished_at and ${failedBySql('t.created_at', isKeptCondition)}
     returning ${columnsSql(LOG_COLUMNS, 'd')}
   ), again as (
     ${resumeFromLogSql('finished')} returning d.id
@@ -166,10 +167,10 @@ export const DELETE_RECOVERIES = deleteUnlockedSql(
  * Finds endpoints with failed deliveries. $1 start time, $2 an endpoint, or null for all. Includes deliveries that an earlier version left in
  * `webhook_deliveries`. Uses webhook_delivery_log_failed_index and webhook_deliveries_failed_index.
  */
-export function failedEndpointsSql(isKept: string): string {
+export function failedEndpointsSql(isKeptCondition: string): string {
   const failed = DELIVERY_TABLES.map(
     (table) =>
-      `select d.endpoint_id from ${table} d where ${hasFailedSql(isKept)} and d.created_at >= $1 and ($2::text is null or d.endpoint_id = $2)`,
+      `select d.endpoint_id from ${table} d where ${hasFailedSql(isKeptCondition)} and d.created_at >= $1 and ($2::text is null or d.endpoint_id = $2)`,
   );
   return `
   select distinct d.endpoint_id from (${failed.join(' union all ')}) d join webhook_endpoints e on e.id = d.endpoint_id

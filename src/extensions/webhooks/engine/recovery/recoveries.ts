@@ -45,10 +45,10 @@ export function createRecoveries(
   users: ResourceGateway,
   settings: WebhookSettings,
 ): Recoveries {
-  const isKept = isKeptSql(settings);
-  const text = recoverPageSql(usersSql(users), isKept);
-  const [beginText, failedEndpointsText] = [beginRecoverySql(isKept), failedEndpointsSql(isKept)];
-  const reopenText = reopenRecoveriesSql(isKept);
+  const isKeptCondition = isKeptSql(settings);
+  const text = recoverPageSql(usersSql(users), isKeptCondition);
+  const [beginText, failedEndpointsText] = [beginRecoverySql(isKeptCondition), failedEndpointsSql(isKeptCondition)];
+  const reopenText = reopenRecoveriesSql(isKeptCondition);
   const roles = listGlobalRoles(settings);
 
   const resendPage: Recoveries['resendPage'] = async (id) => {
