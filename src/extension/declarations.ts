@@ -25,14 +25,8 @@ export { ACTIONS, defineResource } from '../declare/resource.ts';
 export { ConfigErrors, StartupError } from '../platform/helpers/config-errors.ts';
 export { suggestKnownNames } from '../platform/helpers/did-you-mean.ts';
 export type { DurationText } from '../platform/helpers/duration.ts';
-export {
-  DAY_MS,
-  durationSetting,
-  HOUR_MS,
-  lifetimeSetting,
-  MINUTE_MS,
-  parseDuration,
-} from '../platform/helpers/duration.ts';
+export { DAY_MS, HOUR_MS, MINUTE_MS, parseDuration } from '../platform/helpers/duration.ts';
+export { durationSetting, lifetimeSetting } from '../platform/helpers/duration-setting.ts';
 export { warnOfFormerName } from '../platform/settings/former-names.ts';
 export { f } from '../records/fields/f.ts';
 export { fieldTypeOf } from '../records/fields/field-type.ts';

@@ -28,7 +28,7 @@ export { leaseSql, renewLeases } from '../platform/work/leased-work/leased-rows.
 export { addJitter, getScheduledWait } from '../platform/work/leased-work/retry-schedule.ts';
 export { createReclaimSweep, createRetentionSweep } from '../platform/work/leased-work/sweeps.ts';
 export type { Limiter } from '../platform/work/limits/limiter.ts';
-export { limitRule, RULE_FORM } from '../platform/work/limits/rule.ts';
+export { limitSetting, RULE_FORM } from '../platform/work/limits/rule.ts';
 export type { OutboxConsumer } from '../platform/work/outbox/consumer.ts';
 export type { Sweep } from '../platform/work/outbox/relay.ts';
 export type { OutboxRow } from '../platform/work/outbox/table.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Host } from '../../declare/host.ts';
-import { lifetimeSetting } from '../../platform/helpers/duration.ts';
+import { lifetimeSetting } from '../../platform/helpers/duration-setting.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
 import type { LimitRule } from '../../platform/work/limits/rule.ts';
 

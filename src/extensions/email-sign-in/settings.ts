@@ -4,7 +4,7 @@ import {
   type EmailProofs,
   type ExtensionHost,
   lifetimeSetting,
-  limitRule,
+  limitSetting,
   type ResourceGateway,
   RULE_FORM,
 } from '../../extension/index.ts';
@@ -28,7 +28,7 @@ export const emailSignInSettings = z.strictObject({
   createUser: z.custom<CreateUser>((value) => typeof value === 'function', { error: 'must be a function' }).optional(),
   /** The limit of e-mails to one address, whichever clients request them. False: no limit. */
   mailLimit: z
-    .union([limitRule, z.literal(false)], { error: `must be false or ${RULE_FORM}` })
+    .union([limitSetting, z.literal(false)], { error: `must be false or ${RULE_FORM}` })
     .default({ limit: 5, windowMs: 15 * 60_000 }),
 });
 

@@ -4,7 +4,7 @@ import {
   type EmailProofs,
   type Host,
   lifetimeSetting,
-  limitRule,
+  limitSetting,
   type ResourceGateway,
   RULE_FORM,
 } from '../../extension/index.ts';
@@ -34,7 +34,7 @@ export const emailVerificationSettings = z.strictObject({
   undoTtl: lifetimeSetting('30d').prefault('7d'),
   /** The limit of e-mails to one account; requests above it send none. False: no limit. */
   mailLimit: z
-    .union([limitRule, z.literal(false)], { error: `must be false or ${RULE_FORM}` })
+    .union([limitSetting, z.literal(false)], { error: `must be false or ${RULE_FORM}` })
     .default({ limit: 5, windowMs: 60 * 60_000 }),
 });
 

@@ -8,7 +8,7 @@ import {
   invitationTtlSetting,
   invitationUrlSetting,
   type KeyedQueue,
-  limitRule,
+  limitSetting,
   type ResourceGateway,
   RULE_FORM,
 } from '../../extension/index.ts';
@@ -26,7 +26,7 @@ export const invitationSettings = z.strictObject({
   maxPending: z.number().int().min(1).max(10_000).default(100),
   /** The limit of e-mails to one address, whichever users invite it. False: no limit. */
   mailLimit: z
-    .union([limitRule, z.literal(false)], { error: `must be false or ${RULE_FORM}` })
+    .union([limitSetting, z.literal(false)], { error: `must be false or ${RULE_FORM}` })
     .default(INVITATION_MAIL_LIMIT),
 });
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { durationSetting, lifetimeSetting } from '../helpers/duration.ts';
+import { durationSetting, lifetimeSetting } from '../helpers/duration-setting.ts';
 import { functionSetting, MAX_DAYS, MAX_MINUTES } from '../helpers/setting-limits.ts';
 
 const MAX_HASH_BYTES = 256 * 2 ** 20;

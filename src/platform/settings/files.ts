@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { FileStorage } from '../data/storage/storage.ts';
-import { lifetimeSetting } from '../helpers/duration.ts';
-import { limitRule } from '../work/limits/rule.ts';
+import { lifetimeSetting } from '../helpers/duration-setting.ts';
+import { limitSetting } from '../work/limits/rule.ts';
 
 /** The section `files` of the settings. */
 export const fileSettings = z
@@ -25,6 +25,6 @@ export const fileSettings = z
     /** The time after which an upload that no record uses is removed. */
     pendingTtl: lifetimeSetting('30d').prefault('1d'),
     /** The limit of uploads for each client. */
-    uploadLimit: limitRule.default({ limit: 60, windowMs: 60_000 }),
+    uploadLimit: limitSetting.default({ limit: 60, windowMs: 60_000 }),
   })
   .prefault({});

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ConfigErrors, StartupError } from '../helpers/config-errors.ts';
-import { durationSetting } from '../helpers/duration.ts';
+import { durationSetting } from '../helpers/duration-setting.ts';
 import { parseSettings, reportSettingErrors } from '../helpers/parse-settings.ts';
 import { MAX_DAYS } from '../helpers/setting-limits.ts';
 import { httpSettings } from '../http/settings.ts';

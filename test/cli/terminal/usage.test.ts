@@ -87,6 +87,7 @@ test.each(['--version', '--help', 'admin create --help', 'doctor --jsno'])(
       'src/declare/naming.ts',
       'src/declare/process-role.ts',
       'src/dev-servers/on-stop-request.ts',
+      'src/platform/helpers/duration.ts',
       'src/platform/helpers/version.ts',
     ]);
   },

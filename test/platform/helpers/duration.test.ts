@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { durationSetting, lifetimeSetting, parseDuration } from '../../../src/platform/helpers/duration.ts';
+import { parseDuration } from '../../../src/platform/helpers/duration.ts';
+import { durationSetting, lifetimeSetting } from '../../../src/platform/helpers/duration-setting.ts';
 import { parseSettings } from '../../../src/platform/helpers/parse-settings.ts';
 
 test.each([

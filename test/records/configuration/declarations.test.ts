@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { AnyField } from '../../../src/declare/field.ts';
 import type { RouteBuilder } from '../../../src/declare/route.ts';
 import { defineResource, defineUser, f } from '../../../src/index.ts';
+import { readSettings } from '../../../src/platform/settings/settings.ts';
 import {
   getStartupError,
   getStartupErrorOfField as withField,
@@ -422,7 +423,7 @@ test.each([
 
 const wrongRules = [
   ...[0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 1e10, '10', null].map((limit) => ({ limit, windowMs: 1000 })),
-  ...[0, -1, 0.5, 999, 1000.5, Number.NaN, 1e12, '1m'].map((windowMs) => ({ limit: 10, windowMs })),
+  ...[0, -1, 0.5, 999, 1000.5, Number.NaN, 1e12, 'soon'].map((windowMs) => ({ limit: 10, windowMs })),
   ...[{}, { limit: 10 }, { windowMs: 1000 }, { limit: 10, windowMs: 1000, max: 5 }, 10, 'global', true, null, []],
 ];
 
@@ -434,6 +435,15 @@ test.each(wrongRules)('%j is not a valid rate limit for a route or in the settin
     const settings = { rateLimit: { [name]: rateLimit } };
     expect(getStartupError({ resources: [], settings: settings as never })).toContain(`settings.rateLimit.${name}`);
   }
+});
+
+test('the window of a limit may be a text in the settings, and is a number of ms in a route', () => {
+  const rateLimit = { limit: 10, windowMs: '1m' as const };
+  expect(withRoute((route) => route.get('/a', { rateLimit: rateLimit as never }, () => 1))).toContain(
+    'rateLimit: must be',
+  );
+  expect(() => readSettings({ rateLimit: { global: rateLimit, auth: { limit: 1, windowMs: '7d' } } })).not.toThrow();
+  expect(readSettings({ rateLimit: { global: rateLimit } }).rateLimit.global).toEqual({ limit: 10, windowMs: 60_000 });
 });
 
 test('valid declarations are accepted', () => {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { durationSetting } from '../../helpers/duration.ts';
+import { durationSetting } from '../../helpers/duration-setting.ts';
 
 /** Maximum of `limit`: a billion requests. Larger numbers are typos. */
 const MAX_LIMIT = 1_000_000_000;
@@ -15,13 +15,16 @@ export const RULE_FORM =
 /** The schema of a limit: a number of requests per window in ms. */
 export const limitRule = z.strictObject({
   limit: z.number().int().min(1).max(MAX_LIMIT),
-  windowMs: durationSetting('ms', z.number().int().min(MIN_WINDOW_MS).max(MAX_WINDOW_MS)),
+  windowMs: z.number().int().min(MIN_WINDOW_MS).max(MAX_WINDOW_MS),
 });
+
+/** The schema of a setting that is a limit. Its window may be a text, such as `15m`. */
+export const limitSetting = limitRule.extend({ windowMs: durationSetting('ms', limitRule.shape.windowMs) });
 
 /** Allows at most `limit` requests in each window of `windowMs`; a window begins with the first request counted in it. */
 export type LimitRule = z.output<typeof limitRule>;
 
-const limitRuleOrFalse = z.union([limitRule, z.literal(false)], { error: `must be false or ${RULE_FORM}` });
+const limitRuleOrFalse = z.union([limitSetting, z.literal(false)], { error: `must be false or ${RULE_FORM}` });
 
 /** The section `rateLimit` of the settings. */
 export const rateLimitSettings = z

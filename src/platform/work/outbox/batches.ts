@@ -9,17 +9,22 @@ import type { AfterCommit, OutboxConsumer, PreparedWork } from './consumer.ts';
 import { OUTBOX_COLUMNS, type OutboxRow, type RawOutboxRow, toOutboxRow } from './table.ts';
 
 /**
+ * Whether a row is due. Times are stored in whole ms, rounded to the nearest, so a row that was just inserted may be due half a millisecond
+ * before its own time. A search that overlooked it would find nothing, and no other wake-up follows.
+ */
+const IS_DUE = `available_at <= now() + interval '1 millisecond'`;
+/**
  * The rows to process next, in the order of the primary key. $1 maximum number of rows, $2 id after which the search begins: see
  * `createSearchStart`.
  */
-const NEXT = 'available_at <= now() and id > $2 order by id limit $1';
+const NEXT = `${IS_DUE} and id > $2 order by id limit $1`;
 /**
  * Claims rows and removes them, both undone if the transaction fails. One statement instead of two saves a round trip for each batch. Locked
  * rows belong to another stream or relay. The rows are returned in any order.
  */
 const claimSql = (condition: string) => deleteUnlockedSql('outbox', condition, OUTBOX_COLUMNS);
 const CLAIM = claimSql(NEXT);
-const CLAIM_ONE = claimSql('id = $1 and available_at <= now()');
+const CLAIM_ONE = claimSql(`id = $1 and ${IS_DUE}`);
 /** Reads rows without claiming them. The first column is the version of the row, which changes with each update. */
 const READ = `select xmin, ${OUTBOX_COLUMNS} from outbox where ${NEXT}`;
 // Defers failed rows by 5 s, 10 s, 20 s, … up to an hour.

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { durationSetting } from '../../helpers/duration.ts';
+import { durationSetting } from '../../helpers/duration-setting.ts';
 
 const ms = durationSetting('ms', z.number().int().positive());
 

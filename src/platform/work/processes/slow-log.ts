@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { durationSetting } from '../../helpers/duration.ts';
+import { durationSetting } from '../../helpers/duration-setting.ts';
 import { MAX_STALL_MS } from '../../helpers/setting-limits.ts';
 import { withoutValues } from './statement-text.ts';
 

@@ -42,6 +42,13 @@ test('a change reaches the consumers through a wake-up, without waiting for the 
   expect(seen.at(-1)).toMatchObject({ name: 'task.created', resource: 'task', recordId: id });
 });
 
+test('each of many changes, made one after the other, wakes the relay', async () => {
+  for (let change = 0; change < 150; change++) {
+    const { id } = await app.service('task').create({ title: 'one of many' });
+    await vi.waitUntil(() => seen.some((row) => row.recordId === id), { ...inTime, interval: 1 });
+  }
+});
+
 test('an update event contains the record before and after', async () => {
   const { id } = await app.service('task').create({ title: 'before' });
   await app.service('task').update(id, { title: 'after' });
