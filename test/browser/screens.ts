@@ -96,13 +96,13 @@ export async function checkScreens(page: Page, name: string, widths = [360, 390,
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.setViewportSize({ width, height: 900 });
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-      // The columns of a list follow its width.
+      const options = { message: `${name}, ${width}, ${colorScheme}`, timeout: 30_000 };
+      // Lists and tables follow the width of the page a moment later.
       await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))');
+      await expect.poll(() => overflowing(page), options).toEqual([]);
+      await expect.poll(() => faintTexts(page), options).toEqual([]);
+      if (AXE_WIDTHS.includes(width)) await expect.poll(() => findViolations(page, colorScheme), options).toEqual([]);
       await keepScreenshot(page, `${name}-${width}-${colorScheme}`);
-      const screen = `${name}, ${width}, ${colorScheme}`;
-      expect(await overflowing(page), screen).toEqual([]);
-      expect(await faintTexts(page), screen).toEqual([]);
-      if (AXE_WIDTHS.includes(width)) expect(await findViolations(page, colorScheme), screen).toEqual([]);
     }
   }
 }

@@ -211,8 +211,10 @@ browserTest(
     expect(new URL(page.url()).hash).toBe('');
     await page.reload();
     await heading(page, 'Webhooks').waitFor();
+    const add = page.getByRole('link', { name: 'Add an endpoint' });
+    await add.waitFor();
     await app.service('user').update(ann.id, { status: 'disabled' });
-    await page.getByRole('link', { name: 'Add an endpoint' }).click();
+    await add.click();
     await heading(page, 'This link has expired').waitFor();
     const { page: bare } = await openPage(browser, `${portalApp.url}/webhooks/portal`);
     await heading(bare, 'Open this page from your app').waitFor();

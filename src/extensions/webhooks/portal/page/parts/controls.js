@@ -148,7 +148,8 @@ export function Field({ id, label, hint, error, render }) {
  */
 export function Title({ children, focus = true }) {
   const heading = useRef();
-  useEffect(() => {
+  // Before the view is painted: an effect after it could take the focus from a link that a person has already reached.
+  useLayoutEffect(() => {
     if (focus && document.hasFocus()) heading.current.focus({ preventScroll: true });
   }, []);
   return html`<h1 tabindex="-1" ref=${heading}>${children}</h1>`;
