@@ -2,7 +2,7 @@ import { glob, readFile, writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { pluralize } from '../terminal/terminal.ts';
 
-const FILES = '**/*.{ts,mts,tsx,js,mjs,jsx}';
+const FILES = '**/*.{ts,mts,cts,tsx,js,mjs,cjs,jsx}';
 /** Folders whose files are not written by people. */
 const SKIPPED = new Set(['node_modules', '.git', 'dist', 'build', '.next', 'coverage']);
 
@@ -33,7 +33,7 @@ export function addCodemodCommand(program: Command): void {
     .action(async (options: CodemodOptions) => {
       const lines = await renameInFolder(process.cwd(), options);
       for (const line of lines) console.log(line);
-      if (lines.length === 0) console.log('No file uses a former name.');
+      if (lines.length === 0) console.log('Found no former name.');
       else if (options.dryRun === true) console.log(`${pluralize(lines.length, 'place')} would be renamed.`);
       else console.log(`Renamed ${pluralize(lines.length, 'place')}. Review the changes, then run your tests.`);
     });

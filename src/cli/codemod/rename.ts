@@ -1,4 +1,3 @@
-import { camelCase } from '../../declare/naming.ts';
 import { renamedExports, renamedSettings } from '../../platform/settings/former-names.ts';
 import { type Token, tokenize } from './tokens.ts';
 
@@ -85,45 +84,68 @@ function renameInObject(file: FileEdits, section: string, path: string, open: nu
   const closing = findClosing(tokens, open);
   if (closing === tokens.length) return;
   for (let at = open + 1; at < closing; at++) {
-    const key = tokens[at]!;
+    const token = tokens[at]!;
+    const key = { ...token, text: token.kind === 'text' ? token.text.slice(1, -1) : token.text };
     const valueStart = isMark(tokens[at + 1], ':') ? at + 2 : at + 1;
     const end = findEndOfValue(tokens, valueStart, closing);
     const former = path + key.text;
     const renamed = Object.hasOwn(renamedSettings[section]!, former) ? renamedSettings[section]![former] : undefined;
-    if (key.kind === 'word' && renamed !== undefined) {
-      const value = valueStart < end ? file.textBetween(tokens[valueStart]!, tokens[end - 1]!) : key.text;
-      const name = renamed.to.slice(renamed.to.lastIndexOf('.') + 1);
+    const value = valueStart < end ? file.textBetween(tokens[valueStart]!, tokens[end - 1]!) : key.text;
+    const name = renamed?.to.slice(renamed.to.lastIndexOf('.') + 1);
+    // An expression that may be undefined cannot get a unit, and a setting that has both names is an error that a person must solve.
+    const isClear = renamed?.unit === undefined || !/\?|\bundefined\b/.test(value);
+    const isAlone = !tokens.slice(open, closing).some(({ text }) => text === name);
+    if (renamed !== undefined && isClear && isAlone) {
       const written = renamed.unit === undefined ? value : addUnit(value, renamed.unit);
       const names = { from: `${section}.${former}`, to: `${section}.${renamed.to}` };
       file.add({ start: key.start, end: tokens[end - 1]!.end }, `${name}: ${written}`, names);
-    } else if (key.kind === 'word' && isMark(tokens[valueStart], '{')) {
+    } else if (isMark(tokens[valueStart], '{')) {
       renameInObject(file, section, `${former}.`, valueStart);
     }
     at = end;
   }
 }
 
-/** Renames what is imported from Belfry and every use of it. A name that is imported under another one is renamed in the import only. */
-function renameExports(file: FileEdits): void {
-  const { tokens } = file;
+/** A name that a file imports from Belfry. */
+interface ImportedName {
+  token: Token;
+  /** The name in the file. */
+  local: string;
+}
+
+/** Returns the names that a file imports from Belfry. */
+function findImports(tokens: readonly Token[]): ImportedName[] {
+  const found: ImportedName[] = [];
   for (let at = 0; at < tokens.length; at++) {
     if (tokens[at]!.text !== 'import' || isMark(tokens[at + 1], '(')) continue;
     const open = tokens.findIndex((token, index) => index > at && (isMark(token, '{') || token.kind === 'text'));
     if (open === -1 || !isMark(tokens[open], '{')) continue;
     const closing = findClosing(tokens, open);
-    if (!PACKAGES.test(tokens[closing + 2]?.text ?? '')) continue;
-    for (const token of tokens.slice(open + 1, closing)) {
-      if (token.kind !== 'word' || !Object.hasOwn(renamedExports, token.text)) continue;
-      const to = renamedExports[token.text]!.to;
-      const isAliased = tokens[tokens.indexOf(token) + 1]?.text === 'as';
-      for (const [index, use] of tokens.entries()) {
-        if (use.kind !== 'word' || use.text !== token.text || (isAliased && use !== token)) continue;
-        // A member or key with the same name is something else.
-        if (isMark(tokens[index - 1], '.') || (isMark(tokens[index + 1], ':') && use !== token)) continue;
-        file.add(use, to, { from: token.text, to });
+    if (PACKAGES.test(tokens[closing + 2]?.text ?? ''))
+      for (let each = open + 1; each < closing; each++) {
+        const token = tokens[each]!;
+        if (token.kind !== 'word' || (token.text === 'type' && tokens[each + 1]?.kind === 'word')) continue;
+        const isAliased = tokens[each + 1]?.text === 'as';
+        found.push({ token, local: isAliased ? tokens[each + 2]!.text : token.text });
+        if (isAliased) each += 2;
       }
-    }
     at = closing;
+  }
+  return found;
+}
+
+/** Renames what is imported from Belfry and every use of it. A name that is imported under another one is renamed in the import only. */
+function renameExports(file: FileEdits, imports: readonly ImportedName[]): void {
+  const { tokens } = file;
+  for (const { token, local } of imports) {
+    if (!Object.hasOwn(renamedExports, token.text)) continue;
+    const to = renamedExports[token.text]!.to;
+    for (const [index, use] of tokens.entries()) {
+      if (use.kind !== 'word' || use.text !== token.text || (local !== token.text && use !== token)) continue;
+      // A member or key with the same name is something else.
+      if (isMark(tokens[index - 1], '.') || (isMark(tokens[index + 1], ':') && use !== token)) continue;
+      file.add(use, to, { from: token.text, to });
+    }
   }
 }
 
@@ -134,13 +156,17 @@ function renameExports(file: FileEdits): void {
  */
 export function renameInSource(source: string): { source: string; renamings: Renaming[] } {
   const file = new FileEdits(source);
-  renameExports(file);
+  const imports = findImports(file.tokens);
+  renameExports(file, imports);
+  // Settings are those of Belfry only in a file that uses it, and options only in calls of what it exports.
+  const sections = new Map(imports.map(({ token, local }) => [local, token.text]));
+  if (imports.length > 0) sections.set('settings', 'settings');
   for (const [at, { kind, text }] of file.tokens.entries()) {
-    if (kind !== 'word') continue;
-    const section = text === 'settings' ? text : camelCase(text);
-    if (section !== text || !Object.hasOwn(renamedSettings, section) || isMark(file.tokens[at - 1], '.')) continue;
-    const isObject = isMark(file.tokens[at + 1], text === 'settings' ? ':' : '(') && isMark(file.tokens[at + 2], '{');
-    if (isObject) renameInObject(file, section, '', at + 2);
+    const section = kind === 'word' ? sections.get(text) : undefined;
+    if (section === undefined || !Object.hasOwn(renamedSettings, section) || isMark(file.tokens[at - 1], '.')) continue;
+    const opener = file.tokens[at + 1];
+    const isOpened = section === 'settings' ? isMark(opener, ':') || isMark(opener, '=') : isMark(opener, '(');
+    if (isOpened && isMark(file.tokens[at + 2], '{')) renameInObject(file, section, '', at + 2);
   }
   const ordered = file.edits.toSorted((a, b) => a.start - b.start);
   return { source: file.apply(), renamings: ordered.map(({ renaming }) => renaming) };

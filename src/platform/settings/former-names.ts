@@ -67,8 +67,9 @@ const isSection = (value: unknown): value is Section =>
 
 /** Returns the section with a member moved; the section itself if it has no such member, or has the new one as well. */
 function move(section: Section, from: string, to: string, convert: (value: unknown) => unknown): Section {
+  if (!Object.hasOwn(section, from) || section[to] !== undefined) return section;
   const { [from]: value, ...rest } = section;
-  return value === undefined || rest[to] !== undefined ? section : { ...rest, [to]: convert(value) };
+  return { ...rest, [to]: convert(value) };
 }
 
 /**
@@ -88,7 +89,9 @@ export function applyFormerNames(name: string, schema: unknown, input: unknown):
     if (findSchemaKeys(schema, path.slice(0, -1)).includes(from)) continue;
     const section = inner === undefined ? result : result[inner];
     if (!isSection(section)) continue;
-    const convert = (value: unknown) => (unit !== undefined && typeof value === 'number' ? `${value}${unit}` : value);
+    // Durations have up to six decimals.
+    const convert = (value: unknown) =>
+      unit !== undefined && typeof value === 'number' ? `${Number(value.toFixed(6))}${unit}` : value;
     const moved = move(section, from, to.split('.').at(-1)!, convert);
     if (moved === section) continue;
     result = inner === undefined ? moved : { ...result, [inner]: moved };

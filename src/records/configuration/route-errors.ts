@@ -2,7 +2,7 @@ import { Router } from 'express';
 import { pluralName } from '../../declare/naming.ts';
 import { compilePolicy } from '../../declare/policy.ts';
 import type { AnyResource } from '../../declare/resource.ts';
-import { createRouteBuilder, ROUTE_OPTIONS, type Route } from '../../declare/route.ts';
+import { createRouteBuilder, ROUTE_OPTIONS, ROUTE_PROPERTIES, type Route } from '../../declare/route.ts';
 import { isScope, SCOPE_FORMAT } from '../../declare/scope.ts';
 import type { ConfigErrors } from '../../platform/helpers/config-errors.ts';
 import { suggestKnownNames } from '../../platform/helpers/did-you-mean.ts';
@@ -175,6 +175,9 @@ export function checkExtensionRoutes(
   for (const { name, routes } of extensions) {
     for (const route of routes) {
       const at = errors.at(`extension "${name}": ${kind} ${route.method} ${route.path}`);
+      for (const key of Object.keys(route))
+        if (!ROUTE_PROPERTIES.has(key))
+          at.report(`"${key}" is not an option${suggestKnownNames(key, 'options', ROUTE_OPTIONS)}`);
       checkSharedRouteOptions(route, pathRule.path.test(route.path) ? undefined : pathRule.error, at);
       checkRoutePolicy(route, route.resource !== undefined, at);
     }

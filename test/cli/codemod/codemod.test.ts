@@ -33,7 +33,7 @@ test('belfry codemod renames in the files of the app, and in no others', async (
 
   printed.mockClear();
   expect(await runCommandLine(['codemod'])).toBe(0);
-  expect(lines()).toEqual(['No file uses a former name.']);
+  expect(lines()).toEqual(['Found no former name.']);
 });
 
 test('belfry codemod --dry-run changes no file', async () => {

@@ -4,6 +4,9 @@ import { renamedSettings } from '../../../src/platform/settings/former-names.ts'
 
 /** Renames in a text, and returns the new text. */
 const rename = (source: string) => renameInSource(source).source;
+const IMPORTS = "import { createApp, passkeys } from 'belfry';\n";
+/** Renames in a text of a file that imports from Belfry. */
+const renameWithImports = (source: string) => rename(IMPORTS + source).replace(IMPORTS, '');
 
 test('an app is renamed, and what it says otherwise stays as it was', () => {
   const before = `import { createApp, developerConsole, passkeys, organisations } from 'belfry';
@@ -65,11 +68,13 @@ test.each(
     const object = `${keys.map((key) => `{ ${key}: `).join('')}${value}${' }'.repeat(keys.length)}`;
     return section === 'settings' ? `createApp({ settings: ${object} })` : `${section}(${object})`;
   };
-  expect(rename(write(former, '3'))).toBe(write(to, unit === undefined ? '3' : `'3${unit}'`));
+  const imports = `import { createApp, ${section === 'settings' ? 'passkeys' : section} } from 'belfry';\n`;
+  expect(rename(imports + write(former, '3'))).toBe(imports + write(to, unit === undefined ? '3' : `'3${unit}'`));
 });
 
 describe('a setting', () => {
   test.each([
+    ['with a quoted name', "passkeys({ 'maxPerUser': 5 })", 'passkeys({ maxPasskeysPerUser: 5 })'],
     ['without a value', 'passkeys({ challengeMinutes })', `passkeys({ challengeTtl: \`\${challengeMinutes}m\` })`],
     [
       'with a call as its value',
@@ -95,11 +100,13 @@ describe('a setting', () => {
       'passkeys({ x: a / b, maxPasskeysPerUser: 1 / c })',
     ],
   ])('%s', (_, before, after) => {
-    expect(rename(before)).toBe(after);
+    expect(renameWithImports(before)).toBe(after);
   });
 
   test.each([
     'other({ maxPerUser: 1 })',
+    'passkeys({ challengeMinutes: a ? 1 : undefined })',
+    'passkeys({ maxPerUser: 1, maxPasskeysPerUser: 2 })',
     'passkeys.of({ maxPerUser: 1 })',
     'passkeys({ nested: { maxPerUser: 1 } })',
     'this.settings({ auth: { recentSignInMinutes: 1 } })',
@@ -108,8 +115,21 @@ describe('a setting', () => {
     'passkeys({ maxPerUser',
     '`passkeys({ maxPerUser: 1 })`',
   ])('that is none of Belfry stays: %s', (source) => {
-    expect(rename(source)).toBe(source);
+    expect(renameWithImports(source)).toBe(source);
   });
+});
+
+test('settings and options are renamed by what a file imports from Belfry', () => {
+  const aliased =
+    "import { passkeys as keys } from 'belfry';\nkeys({ maxPerUser: 1 });\nconst settings = { jobs: { retentionDays: 1 } };";
+  expect(rename(aliased)).toBe(
+    aliased.replace('maxPerUser', 'maxPasskeysPerUser').replace('retentionDays', 'keepDays'),
+  );
+  for (const other of [
+    "import { passkeys } from './mine.ts';\npasskeys({ maxPerUser: 5 });",
+    'const settings = { jobs: { retentionDays: 5 } };',
+  ])
+    expect(rename(other)).toBe(other);
 });
 
 describe('an export', () => {

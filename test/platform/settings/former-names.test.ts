@@ -72,12 +72,15 @@ describe('a former name', () => {
     const input = { maxPerUser: 1 };
     expect(applyFormerNames('passkeys', schema.extend({ maxPerUser: z.number() }), input)).toBe(input);
   });
-  test.each([undefined, null, 5, 'text', [{ maxPerUser: 1 }], { maxPerUser: undefined }])(
-    'is not looked for in %j',
-    (input) => {
-      expect(applyFormerNames('passkeys', schema, input)).toBe(input);
-    },
-  );
+  test('without a value is no setting', () => {
+    expect(applyFormerNames('passkeys', schema, { maxPerUser: undefined })).toEqual({});
+  });
+  test('may have any fraction', () => {
+    expect(applyFormerNames('passkeys', schema, { challengeMinutes: 1 / 3 })).toEqual({ challengeTtl: '0.333333m' });
+  });
+  test.each([undefined, null, 5, 'text', [{ maxPerUser: 1 }]])('is not looked for in %j', (input) => {
+    expect(applyFormerNames('passkeys', schema, input)).toBe(input);
+  });
   test('with an invalid value is moved as it is, so that the error names it', () => {
     expect(applyFormerNames('passkeys', schema, { challengeMinutes: 'soon' })).toEqual({ challengeTtl: 'soon' });
   });
