@@ -13,12 +13,12 @@ interface Edit {
   start: number;
   end: number;
   text: string;
-  renaming: Renaming;
+  renaming?: Renaming;
 }
 
 const OPENING = '({[';
 const CLOSING = ')}]';
-const PACKAGES = /^['"](?:belfry(?:\/client)?|(?:\.\.?\/)+(?:src\/)?index\.[jt]s)['"]$/;
+const PACKAGES = /^['"]belfry(?:\/client)?['"]$/;
 
 const isMark = (token: Token | undefined, text: string) => token?.kind === 'mark' && token.text === text;
 
@@ -60,6 +60,11 @@ class FileEdits {
     this.edits.push({ start, end, text, renaming: { line, ...names } });
   }
 
+  /** Replaces more of a place that was added. */
+  replace({ start, end }: Pick<Token, 'start' | 'end'>, text: string): void {
+    this.edits.push({ start, end, text });
+  }
+
   textBetween(first: Token, last: Token): string {
     return this.source.slice(first.start, last.end);
   }
@@ -74,7 +79,7 @@ class FileEdits {
 
 /** Returns a value with a unit: `'10m'` for 10, a template for an expression. A text has its unit already. */
 function addUnit(value: string, unit: string): string {
-  if (/^[\d._]+$/.test(value)) return `'${value.replaceAll('_', '')}${unit}'`;
+  if (/^[\d._]+$/.test(value)) return `'${Number(value.replaceAll('_', ''))}${unit}'`;
   return /^['"`]/.test(value) ? value : `\`\${${value}}${unit}\``;
 }
 
@@ -93,12 +98,15 @@ function renameInObject(file: FileEdits, section: string, path: string, open: nu
     const value = valueStart < end ? file.textBetween(tokens[valueStart]!, tokens[end - 1]!) : key.text;
     const name = renamed?.to.slice(renamed.to.lastIndexOf('.') + 1);
     // An expression that may be undefined cannot get a unit, and a setting that has both names is an error that a person must solve.
-    const isClear = renamed?.unit === undefined || !/\?|\bundefined\b/.test(value);
+    const isClear = (renamed?.unit === undefined || !/[?;]|\bundefined\b/.test(value)) && !value.startsWith('=');
     const isAlone = !tokens.slice(open, closing).some(({ text }) => text === name);
     if (renamed !== undefined && isClear && isAlone) {
       const written = renamed.unit === undefined ? value : addUnit(value, renamed.unit);
       const names = { from: `${section}.${former}`, to: `${section}.${renamed.to}` };
-      file.add({ start: key.start, end: tokens[end - 1]!.end }, `${name}: ${written}`, names);
+      // A comment between the name and the value stays.
+      file.add({ start: key.start, end: key.end }, name!, names);
+      if (valueStart < end) file.replace({ start: tokens[valueStart]!.start, end: tokens[end - 1]!.end }, written);
+      else file.replace({ start: key.end, end: key.end }, `: ${written}`);
     } else if (isMark(tokens[valueStart], '{')) {
       renameInObject(file, section, `${former}.`, valueStart);
     }
@@ -143,7 +151,9 @@ function renameExports(file: FileEdits, imports: readonly ImportedName[]): void 
     for (const [index, use] of tokens.entries()) {
       if (use.kind !== 'word' || use.text !== token.text || (local !== token.text && use !== token)) continue;
       // A member or key with the same name is something else.
-      if (isMark(tokens[index - 1], '.') || (isMark(tokens[index + 1], ':') && use !== token)) continue;
+      const before = tokens[index - 1];
+      const isKey = isMark(tokens[index + 1], ':') && !isMark(before, '?') && use !== token;
+      if (isMark(before, '.') || isMark(before, '?.') || isKey) continue;
       file.add(use, to, { from: token.text, to });
     }
   }
@@ -169,5 +179,5 @@ export function renameInSource(source: string): { source: string; renamings: Ren
     if (isOpened && isMark(file.tokens[at + 2], '{')) renameInObject(file, section, '', at + 2);
   }
   const ordered = file.edits.toSorted((a, b) => a.start - b.start);
-  return { source: file.apply(), renamings: ordered.map(({ renaming }) => renaming) };
+  return { source: file.apply(), renamings: ordered.flatMap(({ renaming }) => renaming ?? []) };
 }

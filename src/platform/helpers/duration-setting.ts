@@ -3,6 +3,9 @@ import { type DurationText, type DurationUnit, parseDuration, UNIT_MS } from './
 
 const NAMES: Record<DurationUnit, string> = { ms: 'ms', s: 'seconds', m: 'minutes', h: 'hours', d: 'days' };
 
+/** The longest time in ms that timers of Node.js can wait. For a longer one, they would not wait at all. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
 /**
  * The schema of a setting whose name ends in a unit, such as `timeoutMs` or `keepDays`: a number in that unit, or a text such as `30s`.
  *
@@ -12,12 +15,17 @@ const NAMES: Record<DurationUnit, string> = { ms: 'ms', s: 'seconds', m: 'minute
  */
 export function durationSetting<Limits extends z.ZodType<number>>(unit: DurationUnit, limits: Limits) {
   const readNumber = (value: unknown, context: z.core.$RefinementCtx): unknown => {
-    if (typeof value !== 'string') return value;
-    const ms = parseDuration(value);
-    if (ms !== undefined) return ms / UNIT_MS[unit];
-    const message = `must be a number of ${NAMES[unit]}, or a duration such as "30s", "15m", "12h" or "7d"`;
-    context.issues.push({ code: 'custom', message, input: value });
-    return z.NEVER;
+    const refuse = (message: string) => {
+      context.issues.push({ code: 'custom', message, input: value });
+      return z.NEVER;
+    };
+    const ms = typeof value === 'string' ? parseDuration(value) : undefined;
+    if (typeof value === 'string' && ms === undefined)
+      return refuse(`must be a number of ${NAMES[unit]}, or a duration such as "30s", "15m", "12h" or "7d"`);
+    const number = ms === undefined ? value : ms / UNIT_MS[unit];
+    if (unit === 'ms' && typeof number === 'number' && number > MAX_TIMER_MS)
+      return refuse(`must be at most ${MAX_TIMER_MS}, about 24 days`);
+    return number;
   };
   return z.preprocess<unknown, Limits, number | DurationText>(readNumber, limits);
 }

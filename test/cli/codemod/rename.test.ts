@@ -74,6 +74,8 @@ test.each(
 
 describe('a setting', () => {
   test.each([
+    ['after a comment', 'passkeys({ maxPerUser: /* few */ 5 })', 'passkeys({ maxPasskeysPerUser: /* few */ 5 })'],
+    ['with a fraction', 'passkeys({ challengeMinutes: .5 })', "passkeys({ challengeTtl: '0.5m' })"],
     ['with a quoted name', "passkeys({ 'maxPerUser': 5 })", 'passkeys({ maxPasskeysPerUser: 5 })'],
     ['without a value', 'passkeys({ challengeMinutes })', `passkeys({ challengeTtl: \`\${challengeMinutes}m\` })`],
     [
@@ -106,6 +108,8 @@ describe('a setting', () => {
   test.each([
     'other({ maxPerUser: 1 })',
     'passkeys({ challengeMinutes: a ? 1 : undefined })',
+    'const { settings: { files: { urlTtlMinutes = 5 } } } = config;',
+    'type A = { settings: { files: { urlTtlMinutes: number; x: string } } };',
     'passkeys({ maxPerUser: 1, maxPasskeysPerUser: 2 })',
     'passkeys.of({ maxPerUser: 1 })',
     'passkeys({ nested: { maxPerUser: 1 } })',
@@ -139,8 +143,8 @@ describe('an export', () => {
       "import { adminConsole as dev } from 'belfry'; dev(); developerConsole();",
     ],
     [
-      "import { developerConsole } from '../src/index.ts'; [developerConsole]",
-      "import { adminConsole } from '../src/index.ts'; [adminConsole]",
+      "import { developerConsole } from 'belfry'; [a ? developerConsole : b?.developerConsole]",
+      "import { adminConsole } from 'belfry'; [a ? adminConsole : b?.developerConsole]",
     ],
     [
       'import { developerConsole } from "belfry"; x.developerConsole; ({ developerConsole: 1 })',

@@ -46,6 +46,14 @@ test.each([
   expect(parseSettings(keepDays, given).error?.issues.map((issue) => issue.message)).toEqual([message]);
 });
 
+test.each(['25d', 2 ** 31, Number.POSITIVE_INFINITY])(
+  'a setting in ms refuses %j, which no timer can wait for',
+  (given) => {
+    const { error } = parseSettings(durationSetting('ms', z.number().positive()), given);
+    expect(error?.issues[0]?.message).toBe('must be at most 2147483647, about 24 days');
+  },
+);
+
 test('a default in the unit of the name is kept', () => {
   expect(parseSettings(z.strictObject({ keepDays: keepDays.default(14) }), {}).data).toEqual({ keepDays: 14 });
 });

@@ -23,6 +23,8 @@ export function computeDefaultConcurrency(heapBytes: number): number {
   return Math.min(MAX_DEFAULT_CONCURRENCY, Math.max(10, Math.floor(heapBytes / HEAP_BYTES_PER_REQUEST)));
 }
 
+/** Maximum of `keepDeliveriesDays`, about 27 years. Ids of rows begin with the time, which must not be before 1970. */
+const MAX_KEPT_DAYS = 10_000;
 const count = z.number().int().positive();
 const ms = (limits: z.ZodType<number>) => durationSetting('ms', limits);
 const schedule = z.array(z.union([z.number(), z.string()])).transform((list, context) => {
@@ -65,7 +67,7 @@ export const webhookSettings = z.strictObject({
   /** Whether owners get an e-mail when an endpoint is created, and when one is disabled automatically. */
   notifyOwner: z.boolean().default(true),
   /** Days that a delivery stays in the delivery log after it has succeeded or failed. */
-  keepDeliveriesDays: durationSetting('d', z.number().positive()).default(14),
+  keepDeliveriesDays: durationSetting('d', z.number().positive().max(MAX_KEPT_DAYS)).default(14),
   /** Hours for which messages also carry the signature of a replaced secret; 0: not at all. */
   secretGraceHours: durationSetting('h', z.number().min(0).max(8760)).default(24),
   /** The page on which users manage their webhooks; left out: none. */
