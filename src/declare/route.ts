@@ -207,55 +207,6 @@ const SHARED_ROUTE_OPTIONS = [
   'deprecated',
 ] as const satisfies readonly (keyof Route)[];
 
-/** The names of all properties of a route. */
-export const ROUTE_PROPERTIES: ReadonlySet<string> = new Set(
-  Object.keys({
-    method: true,
-    path: true,
-    policy: true,
-    authorize: true,
-    input: true,
-    query: true,
-    body: true,
-    bodyLimit: true,
-    weight: true,
-    performs: true,
-    passesOtherMethods: true,
-    optionsHeaders: true,
-    form: true,
-    formShape: true,
-    bodyShape: true,
-    queryShape: true,
-    output: true,
-    eventStream: true,
-    paged: true,
-    aggregates: true,
-    pending: true,
-    file: true,
-    errors: true,
-    status: true,
-    operationId: true,
-    summary: true,
-    description: true,
-    tags: true,
-    middleware: true,
-    rateLimit: true,
-    idempotent: true,
-    recentSignIn: true,
-    checksIfMatch: true,
-    scope: true,
-    organisationKeys: true,
-    hidden: true,
-    deprecated: true,
-    recordQueries: true,
-    load: true,
-    resource: true,
-    crud: true,
-    action: true,
-    handler: true,
-  } satisfies Record<keyof Route, true>),
-);
-
 /** The names of the options of a custom route. */
 export const ROUTE_OPTIONS = [...SHARED_ROUTE_OPTIONS, 'idempotent', 'body'] as const;
 

@@ -29,7 +29,7 @@ export interface Content {
 /** An invitation as inviters see it. */
 export type Invitation = InvitationWith<Content>;
 
-/** Inviters have a number of pending invitations, and see theirs. An address has one, whoever invites it. */
+/** Pending invitations are limited and listed by inviter. An address has at most one pending invitation, from any inviter. */
 export const INVITATION_TABLE: InvitationTable<Content> = {
   name: 'invitations',
   content: ['email', 'roles'],

@@ -10,7 +10,7 @@ export interface VisibilityKey {
    * scope or policy function decides about visibility, each viewer has a key of their own.
    */
   keyOf(viewer: Viewer | undefined): string;
-  /** The users who may see more of a record, or of the records expanded in it, than other viewers, because of `owner` rules. */
+  /** The owners of the record and of the records expanded in it. `owner` rules show them fields that they hide from other viewers. */
   ownersIn(record: StoredRecord): string[];
 }
 

@@ -2,7 +2,7 @@ import { Router } from 'express';
 import { pluralName } from '../../declare/naming.ts';
 import { compilePolicy } from '../../declare/policy.ts';
 import type { AnyResource } from '../../declare/resource.ts';
-import { createRouteBuilder, ROUTE_OPTIONS, ROUTE_PROPERTIES, type Route } from '../../declare/route.ts';
+import { createRouteBuilder, ROUTE_OPTIONS, type Route } from '../../declare/route.ts';
 import { isScope, SCOPE_FORMAT } from '../../declare/scope.ts';
 import type { ConfigErrors } from '../../platform/helpers/config-errors.ts';
 import { suggestKnownNames } from '../../platform/helpers/did-you-mean.ts';
@@ -144,6 +144,55 @@ function findDuplicateRoutes(routes: readonly Route[]): string[] {
     .filter((same) => same.length > 1)
     .map(([route]) => `${route!.method} ${route!.path}`);
 }
+
+/** All properties of a route. An extension writes routes as objects, so it may use more of them than the options of custom routes. */
+const ROUTE_PROPERTIES: ReadonlySet<string> = new Set(
+  Object.keys({
+    method: true,
+    path: true,
+    policy: true,
+    authorize: true,
+    input: true,
+    query: true,
+    body: true,
+    bodyLimit: true,
+    weight: true,
+    performs: true,
+    passesOtherMethods: true,
+    optionsHeaders: true,
+    form: true,
+    formShape: true,
+    bodyShape: true,
+    queryShape: true,
+    output: true,
+    eventStream: true,
+    paged: true,
+    aggregates: true,
+    pending: true,
+    file: true,
+    errors: true,
+    status: true,
+    operationId: true,
+    summary: true,
+    description: true,
+    tags: true,
+    middleware: true,
+    rateLimit: true,
+    idempotent: true,
+    recentSignIn: true,
+    checksIfMatch: true,
+    scope: true,
+    organisationKeys: true,
+    hidden: true,
+    deprecated: true,
+    recordQueries: true,
+    load: true,
+    resource: true,
+    crud: true,
+    action: true,
+    handler: true,
+  } satisfies Record<keyof Route, true>),
+);
 
 interface ExtensionRoutes {
   name: string;

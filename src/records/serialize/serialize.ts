@@ -203,9 +203,9 @@ export function collectStoredRecords(value: unknown, path: readonly string[] = [
  *
  * A copy of a record (a spread, `Object.assign`, `structuredClone`, parsed JSON) is a plain object and is sent unchanged. So are an object
  * that inherits from a record and a proxy of one: as in JSON, their own keys are sent. A stored record's own keys are only the fields that
- * every reader may see. A copy therefore never holds hidden or write-only fields, passwords, or fields with `visibleTo`, not even for
- * viewers who may see them. A value that a handler reads by name and puts into its response (`{ secret: doc.secret }`) is sent: the handler
- * chose to send it.
+ * every reader may see. A copy therefore never holds hidden or write-only fields, passwords, or fields with `visibleTo`, not even for a
+ * viewer to whom such a field is visible. A value that a handler reads by name and puts into its response (`{ secret: doc.secret }`) is sent:
+ * the handler chose to send it.
  */
 export async function serializeResponse(
   context: EntityContext,
