@@ -144,7 +144,7 @@ export const settingTexts: Record<string, Record<string, SettingText>> = {
     ],
     createPolicy: 'The users that can create organisations',
     globalPolicy: "The app's roles, such as `support`, whose users reach every organisation without being a member",
-    maxOrganisationsPerUser: 'Organisations of which a user is a member',
+    maxOrganisationsPerUser: 'Maximum organisations that a user can be a member of',
     maxMembers: 'Members of an organisation',
     reservedSlugs: 'Slugs that no organisation can have, in addition to `admin`, `api`, `www` and others',
     audit: 'Record changes of organisations and memberships; needs [`audit()`](audit.md)',

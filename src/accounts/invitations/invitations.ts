@@ -93,10 +93,10 @@ export async function sendInvitation<Content extends InvitationContent>(
 }
 
 /**
- * Sends a new link, which works for the whole time again; the former one ends.
+ * Sends a new link with the full lifetime. The earlier link stops working.
  *
  * @param options `check` throws if the caller must not send this invitation again. `lock` runs in the transaction before the invitation is
- *   locked. `invitedBy`: the new inviter; undefined: the former one
+ *   locked. `invitedBy`: the new inviter; undefined: the inviter stays
  * @throws ApiError NOT_FOUND or RATE_LIMITED
  */
 export async function resendInvitation<Content extends InvitationContent>(

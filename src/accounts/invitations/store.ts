@@ -32,12 +32,12 @@ export const invitationIndexes = (
   index(`${name}_expires_at_index`).on(table.expiresAt),
 ];
 
-/** The address, and what the user gets who accepts. The names are those of the columns. */
+/** The invited address, and what the invited user gets. The names are those of the columns. */
 export interface InvitationContent {
   email: string;
 }
 
-/** An invitation, as those who manage it see it. */
+/** An invitation, as its inviter and the managers see it. */
 export type Invitation<Content extends InvitationContent> = Content & {
   id: string;
   /** The id of the user who sent it. */
@@ -135,7 +135,7 @@ export function createInvitationStore<Content extends InvitationContent>(
     /** Stores the hash of a new link; earlier links stop working. Returns false if the invitation is no longer pending. */
     issue: async (id: string, token: string): Promise<boolean> =>
       (await database.write({ text: statements.issue, values: [id, hashToken(token)] })).length > 0,
-    /** Extends a pending or expired invitation. @param invitedBy the new inviter; undefined: the former one */
+    /** Extends a pending or expired invitation. @param invitedBy the new inviter; undefined: the inviter stays */
     renew: (
       { id, scope, invitedBy }: { id: string; scope: string | undefined; invitedBy?: string | undefined },
       days: number,

@@ -1,4 +1,4 @@
-/** A token of TypeScript, as far as renaming needs to tell tokens apart. White space and comments are no tokens. */
+/** A token of TypeScript. White space and comments are not tokens, and renaming needs no more than these four kinds. */
 export interface Token {
   kind: 'word' | 'text' | 'number' | 'mark';
   text: string;

@@ -7,7 +7,7 @@ export function countParameter(max: number, defaultCount: number) {
 }
 
 /**
- * Returns a page of a list of which one row more than `limit` was read, and the cursor of the next page.
+ * Returns a page and the cursor of the next page. The caller has read one row more than `limit`, which shows whether more follow.
  *
  * @param cursorOf returns the cursor of the page that begins after a row
  * @param isCut whether more rows follow although fewer were read
