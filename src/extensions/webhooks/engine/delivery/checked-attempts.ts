@@ -9,7 +9,7 @@ import type { ClaimedDelivery } from './claim.ts';
  * Bounds in ms for how long the result of a readability check is used before a delivery is checked again. Within these bounds, a result
  * is used for as long as the check took, so that a busy database does not get checks all the time.
  */
-const MIN_FRESH_MS = 10;
+const MIN_FRESH_MS = 25;
 const MAX_FRESH_MS = 100;
 
 /** Maximum number of deliveries per readability check, because a check holds their bodies in memory twice. */

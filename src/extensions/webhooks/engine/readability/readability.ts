@@ -1,7 +1,6 @@
 import {
   type Auth,
   allowsAction,
-  createMicroBatch,
   DecryptionError,
   type ExpandedRecord,
   gatewaysByName,
@@ -77,7 +76,7 @@ export interface ReadOwner {
 }
 
 /** Maximum age in ms of an owner that another statement has read. A check reads older ones again. */
-const READ_OWNER_FRESH_MS = 10;
+const READ_OWNER_FRESH_MS = 25;
 
 /** The reader for which a body is checked: the owner of an endpoint, with the limits of the endpoint. */
 export interface Audience {
@@ -109,27 +108,6 @@ export type CheckReadability = (
   audience: Audience,
   bodies: readonly SentBody[],
 ) => Promise<readonly boolean[] | undefined>;
-
-/** Maximum number of owners that one statement reads. */
-const MAX_OWNERS = 100;
-
-/** Creates the function that reads owners. Checks of several endpoints that need one at the same time share a statement. */
-function createOwnerLoader(users: Pick<ResourceGateway, 'load'>): (id: string) => Promise<StoredRecord | undefined> {
-  const loadAlone = async (id: string) => (await users.load([id]))[0];
-  async function loadTogether(ids: readonly string[]) {
-    try {
-      const found = new Map((await users.load([...new Set(ids)])).map((user) => [user.id, user]));
-      return ids.map((id) => found.get(id));
-    } catch (error) {
-      if (!(error instanceof DecryptionError)) throw error;
-      // One of them cannot be decrypted. The checks of the others must not fail with it.
-      return ids.map(loadAlone);
-    }
-  }
-  type Found = StoredRecord | undefined;
-  const load = createMicroBatch<string, Found | Promise<Found>>(loadTogether, MAX_OWNERS, setImmediate);
-  return async (id) => load(id);
-}
 
 type Data = Record<string, unknown>;
 type FindRecord = (resource: string, id: string) => StoredRecord | undefined;
@@ -219,7 +197,6 @@ export function createReadabilityCheck(
 ): CheckReadability {
   const gateways = gatewaysByName(resources);
   const isGlobalAllowed = createGlobalPolicyCheck({ service, log }, { globalPolicy });
-  const loadOwner = createOwnerLoader(users);
 
   /** Whether an event is a test or one that the app publishes. The name of such an event may begin with the name of a resource. */
   const isAppEvent = (type: string) => type === TEST_EVENT || Object.hasOwn(events, type);
@@ -239,9 +216,10 @@ export function createReadabilityCheck(
   }
 
   async function findOwner({ owner, readOwner }: Audience): Promise<StoredRecord | undefined> {
-    return readOwner !== undefined && performance.now() - readOwner.at < READ_OWNER_FRESH_MS
-      ? users.fromRowJson(readOwner.json)
-      : loadOwner(owner);
+    if (readOwner !== undefined && performance.now() - readOwner.at < READ_OWNER_FRESH_MS)
+      return users.fromRowJson(readOwner.json);
+    const [user] = await users.load([owner]);
+    return user;
   }
 
   return async (audience, bodies) => {
