@@ -145,14 +145,14 @@ async function sendSignedRequest(
   const { timeoutMs } = sender.settings;
   const began = performance.now();
   const seconds = Math.floor(at.getTime() / 1000);
-  const headers: Record<string, string> = {
+  const headers = {
     'content-type': 'application/json',
     'user-agent': 'Belfry-Webhooks',
     'webhook-id': messageId,
     'webhook-timestamp': String(seconds),
     'webhook-signature': createSignatureHeader(target.keys, messageId, seconds, body),
+    ...(traceparent === undefined ? {} : { traceparent }),
   };
-  if (traceparent !== undefined) headers.traceparent = traceparent;
   const first = await sendPost(sender.agent, { url: target.url, headers, body, timeoutMs });
   if (first.error === undefined || !wasClosedWhileIdle(first)) return first;
   const left = timeoutMs - (performance.now() - began);
