@@ -140,7 +140,7 @@ test('Postgres does not plan the statements of single deliveries anew each time'
   const recorded = [newId(), 1, new Date().toISOString(), 'succeeded', 204, 1, null, null, '', false, false, false].map(
     one,
   );
-  const statements = [
+  const statements: { name: string; text: string; values: unknown[] }[] = [
     { name: 'insert_one', text: INSERT_DELIVERIES, values: [...inserted, new Date().toISOString()] },
     { name: 'record_one', text: RECORD_RESULTS, values: [...recorded, 0, [null]] },
   ];

@@ -22,7 +22,12 @@ test('while many results arrive they are gathered for a few ms, but those of ord
   onTestFinished(() => void vi.useRealTimers());
   const written: string[] = [];
   const host = {
-    database: { write: async ({ values }: { values: unknown[] }) => void written.push(String(values[0])) ?? [] },
+    database: {
+      async write({ values }: { values: unknown[] }) {
+        written.push(String(values[0]));
+        return [];
+      },
+    },
     log: createLogger('silent', 'test'),
     metrics: { countWork: () => undefined },
     settings: { log: { sampleRate: 1 } },
