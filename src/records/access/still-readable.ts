@@ -36,15 +36,33 @@ export function doesAccessDependOnRecord(
 
 const isObject = (value: unknown): value is Data => typeof value === 'object' && value !== null;
 
-/**
- * The fields whose value a key in serialized data may hold: the field with this name, and fields that had this name earlier. There can be
- * both, because a new field may reuse an earlier name.
- */
-function fieldsOfKey(resource: CompiledResource, key: string): CompiledField[] {
+/** Of how many keys of a resource the fields are remembered. Keys are names of fields, but old data may have others. */
+const MAX_KNOWN_KEYS = 1000;
+const knownKeys = new WeakMap<CompiledResource, Map<string, readonly CompiledField[]>>();
+
+function findFieldsOfKey(resource: CompiledResource, key: string): CompiledField[] {
   const column = snakeCase(key);
   return resource.fields.filter(
     ({ name, spec }) => name === key || spec.renamedFrom?.some((former) => snakeCase(former) === column),
   );
+}
+
+/**
+ * The fields whose value a key in serialized data may hold: the field with this name, and fields that had this name earlier. There can be
+ * both, because a new field may reuse an earlier name.
+ */
+function fieldsOfKey(resource: CompiledResource, key: string): readonly CompiledField[] {
+  let known = knownKeys.get(resource);
+  if (known === undefined) {
+    known = new Map();
+    knownKeys.set(resource, known);
+  }
+  let fields = known.get(key);
+  if (fields === undefined) {
+    fields = findFieldsOfKey(resource, key);
+    if (known.size < MAX_KNOWN_KEYS) known.set(key, fields);
+  }
+  return fields;
 }
 
 /** Data that is expanded in serialized data. */
@@ -88,20 +106,25 @@ export function containsEncryptedValues(context: EntityContext, resource: Compil
   );
 }
 
+const isVisibleInEveryRecord = ({ secret, visibleTo }: CompiledField, viewer: Viewer | undefined) =>
+  !secret && (visibleTo === undefined || allowsEveryRecord(visibleTo, viewer));
+
 /**
- * Whether the viewer may see a key of the serialized record. No rule hides the id, the timestamps, or a field that is no longer declared:
- * the viewer could read it when it was serialized.
+ * Whether the viewer may see all keys of the serialized record. No rule hides the id, the timestamps, or a field that is no longer
+ * declared: the viewer could read it when it was serialized.
  */
-async function isKeyVisible(
+async function areKeysVisible(
   entity: Entity,
-  name: string,
+  data: Data,
   record: StoredRecord | undefined,
   viewContext: ResolvedViewContext,
 ): Promise<boolean> {
-  for (const field of fieldsOfKey(entity.resource, name)) {
-    if (field.secret) return false;
-    if (field.visibleTo === undefined || allowsEveryRecord(field.visibleTo, viewContext.user)) continue;
-    if (record === undefined || !(await isFieldVisible(entity, field, record, viewContext))) return false;
+  for (const name of Object.keys(data)) {
+    for (const field of fieldsOfKey(entity.resource, name)) {
+      if (isVisibleInEveryRecord(field, viewContext.user)) continue;
+      if (field.secret || record === undefined) return false;
+      if (!(await isFieldVisible(entity, field, record, viewContext))) return false;
+    }
   }
   return true;
 }
@@ -113,7 +136,7 @@ async function isSerializedDataVisible(
   viewContext: ResolvedViewContext,
 ): Promise<boolean> {
   const holder = context.entities.get(resource.name)!;
-  for (const name of Object.keys(data)) if (!(await isKeyVisible(holder, name, record, viewContext))) return false;
+  if (!(await areKeysVisible(holder, data, record, viewContext))) return false;
   for (const { target, data: inner } of expandedDataIn(resource, data)) {
     const names = target === undefined ? context.names : [target];
     const name = names.find((one) => find(one, inner.id) !== undefined);

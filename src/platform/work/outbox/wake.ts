@@ -4,12 +4,15 @@ import type { RedisClient } from '../../data/redis/connections.ts';
 
 /** Notifies relays that there is work. */
 export interface RelayWakeUp {
-  /** Sends the first hint at once; hints in the next 5 ms, or while one is being sent, are combined into one more. */
+  /** Sends the first hint at once; hints in the next 2 ms, or while one is being sent, are combined into one more. */
   hint(): void;
 }
 
-/** Minimum ms between two hints: a hint for each of thousands of writes per second would cost more than it saves. */
-const MIN_INTERVAL_MS = 5;
+/**
+ * Minimum ms between two hints: a hint for each of thousands of writes per second would cost more than it saves. At a few hundred per second,
+ * each ms here is a ms that many events wait.
+ */
+const MIN_INTERVAL_MS = 2;
 
 /** Returns the name of the Redis channel of wake-ups. */
 export function wakeChannel(prefix: string): string {

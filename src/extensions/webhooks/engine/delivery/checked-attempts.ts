@@ -43,10 +43,17 @@ export interface CheckedAttempts {
   ): Promise<Outcome | undefined>;
 }
 
+/** A check of several deliveries. */
+interface Check {
+  /** When the verdicts become too old, by `performance.now()`; infinite while the check runs. */
+  until: number;
+  verdicts: ReturnType<CheckReadability>;
+}
+
+/** The check of a delivery, and the place of its verdict. */
 interface Checked {
-  /** When the result becomes too old, by `performance.now()`; undefined while the check runs. */
-  until: number | undefined;
-  readable: Promise<boolean | undefined>;
+  check: Check;
+  place: number;
 }
 
 /** A delivery with its body, or with the error if the body cannot be decrypted. In that case there is nothing to check. */
@@ -56,7 +63,7 @@ type OpenedDelivery =
 
 /** Creates the functions that make attempts at one endpoint. Deliveries are checked in groups to save queries. */
 export function createCheckedAttempts(
-  { check, keyring, sender, log, tracing }: AttemptDependencies,
+  { check: checkReadability, keyring, sender, log, tracing }: AttemptDependencies,
   audience: Audience & { id: string },
 ): CheckedAttempts {
   let { readOwner } = audience;
@@ -68,7 +75,7 @@ export function createCheckedAttempts(
 
   function hasFreshCheck({ id }: ClaimedDelivery): boolean {
     const checked = checks.get(id);
-    return checked !== undefined && (checked.until === undefined || performance.now() <= checked.until);
+    return checked !== undefined && performance.now() <= checked.check.until;
   }
 
   function decryptBody(delivery: ClaimedDelivery): OpenedDelivery {
@@ -87,23 +94,22 @@ export function createCheckedAttempts(
   function startReadabilityCheck(opened: readonly OpenedDelivery[]): void {
     const began = performance.now();
     const readable = opened.filter((one) => 'body' in one);
-    const checking = check(
+    const verdicts = checkReadability(
       { ...audience, ...(readOwner && { readOwner }) },
       readable.map(({ delivery, body }) => ({ type: delivery.type, body })),
     );
-    readable.forEach(({ delivery }, i) => {
-      const checked: Checked = {
-        until: undefined,
-        readable: checking.then((verdicts) => {
-          const now = performance.now();
-          checked.until = now + Math.min(Math.max(now - began, MIN_FRESH_MS), MAX_FRESH_MS);
-          return verdicts?.[i];
-        }),
-      };
-      // Handle a rejection here: an attempt that never begins does not await this promise.
-      checked.readable.catch(() => checks.delete(delivery.id));
-      checks.set(delivery.id, checked);
-    });
+    const check: Check = { until: Number.POSITIVE_INFINITY, verdicts };
+    for (const [place, { delivery }] of readable.entries()) checks.set(delivery.id, { check, place });
+    verdicts.then(
+      () => {
+        const now = performance.now();
+        check.until = now + Math.min(Math.max(now - began, MIN_FRESH_MS), MAX_FRESH_MS);
+      },
+      // Handle a rejection here: attempts that never begin do not await the verdicts.
+      () => {
+        check.until = Number.NEGATIVE_INFINITY;
+      },
+    );
   }
 
   return {
@@ -121,8 +127,10 @@ export function createCheckedAttempts(
       }
       startedSinceCheck += 1;
       lookaheadCount = Math.min(2 * startedSinceCheck, MAX_PER_CHECK - 1);
-      const readable = await checks.get(delivery.id)!.readable;
+      const { check, place } = checks.get(delivery.id)!;
+      const verdicts = await check.verdicts;
       checks.delete(delivery.id);
+      const readable = verdicts?.[place];
       if (readable === undefined) return undefined;
       if (!readable) return createNotReadableOutcome(NOT_READABLE);
       const target = getTarget();

@@ -44,7 +44,7 @@ export const CREATE_LEASE_ROW = `
 
 /**
  * Releases leases that their holders still hold. $1 endpoints, $2 holders, $3 the deliveries that stay claimed, as JSON: attempts by
- * delivery id, $4 rate states, JSON or null. A lease with claimed deliveries lasts until it expires. Returns the endpoints, each with
+ * delivery id, $4 rate states, JSON or null; in sub-selects as in `RECORD_RESULTS`. A lease with claimed deliveries lasts until it expires. Returns the endpoints, each with
  * whether it has unclaimed requested deliveries.
  */
 const RELEASE_LEASES = `
@@ -53,7 +53,7 @@ const RELEASE_LEASES = `
     lease_until = case when r.claimed is not null then t.lease_until end,
     rate = coalesce(r.rate::jsonb, t.rate),
     due_from = ${nextDueFromSql('t.endpoint_id', dueFromSql('t.due_from'))}
-  from unnest($1::text[], $2::text[], $3::text[], $4::text[]) as r(endpoint_id, holder, claimed, rate)
+  from unnest((select $1::text[]), (select $2::text[]), (select $3::text[]), (select $4::text[])) as r(endpoint_id, holder, claimed, rate)
   where t.endpoint_id = r.endpoint_id and t.holder = r.holder
   returning t.endpoint_id, t.requested <> '{}'`;
 
@@ -78,7 +78,7 @@ function renewLeasesSql(users: UsersSql): string {
   return `
   with own as (
     select t.endpoint_id, t.requested from webhook_turns t
-      join unnest($1::text[], $2::text[]) as r(endpoint_id, holder) on t.endpoint_id = r.endpoint_id and t.holder = r.holder
+      join unnest((select $1::text[]), (select $2::text[])) as r(endpoint_id, holder) on t.endpoint_id = r.endpoint_id and t.holder = r.holder
     for update of t skip locked
   ), renewed as (
     update webhook_turns t set lease_until = now() + $3 * interval '1 millisecond' from own where t.endpoint_id = own.endpoint_id

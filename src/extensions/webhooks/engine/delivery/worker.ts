@@ -32,8 +32,7 @@ import { createLoadCheck } from './process-load.ts';
 import { type CompletedAttempt, createBatchedResultWriter } from './record-results.ts';
 import { computeSlotLimits, createRequestSlots, type RequestSlots } from './request-slots.ts';
 
-const DELIVERIES_PER_CLAIM = 50;
-const MAX_DELIVERIES_PER_CLAIM = 100;
+const DELIVERIES_PER_CLAIM = 100;
 const SLOW_DELIVERIES_PER_CLAIM = 10;
 const CLAIMING_MS = 250;
 /** Concurrent requests of a worker that has got no response yet. */
@@ -120,10 +119,7 @@ function createWorkerParts(
     recordResult: metrics.wrapRecorderToCountResults(createBatchedResultWriter(host, settings)),
     releaseLease: createLeaseReleaser(host, (endpoints) => enqueueEndpointsWithRequests(host.queues, endpoints)),
     maxInFlight: { fast: halve(concurrency), slow: halve(computeSlotLimits(concurrency).slow) },
-    chunk: {
-      fast: Math.min(MAX_DELIVERIES_PER_CLAIM, Math.max(DELIVERIES_PER_CLAIM, halve(concurrency))),
-      slow: SLOW_DELIVERIES_PER_CLAIM,
-    },
+    chunk: { fast: DELIVERIES_PER_CLAIM, slow: SLOW_DELIVERIES_PER_CLAIM },
     bodies: createBodyBudget(computeBodyBytes(getHeapStatistics().heap_size_limit)),
     claimingMs: CLAIMING_MS,
     renewals: createEndpointLeaseRenewals(host, users, settings),
