@@ -111,12 +111,19 @@ export function hashDeviceToken(token: string): string {
   return hash('sha256', deviceIdentityOf(token));
 }
 
+/** Maximum characters shown of each end of a token. */
+const MAX_SHOWN = 6;
+
 /**
  * Masks a token for display: leading characters, an ellipsis, trailing characters (for browsers, of the endpoint). Shows at most a
  * quarter of the characters and never more than 12, so that a short token is not revealed.
  */
 export function maskToken(platform: DevicePlatform, token: string): string {
-  const characters = [...(platform === 'web' ? deviceIdentityOf(token) : token)];
-  const shown = Math.min(6, Math.floor(characters.length / 8));
-  return `${characters.slice(0, shown).join('')}…${characters.slice(characters.length - shown).join('')}`;
+  const text = platform === 'web' ? deviceIdentityOf(token) : token;
+  // Of a long token only the ends are split into characters. A character has one or two code units.
+  const isLong = text.length >= 2 * 8 * MAX_SHOWN;
+  const head = [...(isLong ? text.slice(0, 2 * MAX_SHOWN) : text)];
+  const tail = isLong ? [...text.slice(-2 * MAX_SHOWN)] : head;
+  const shown = isLong ? MAX_SHOWN : Math.min(MAX_SHOWN, Math.floor(head.length / 8));
+  return `${head.slice(0, shown).join('')}…${tail.slice(tail.length - shown).join('')}`;
 }

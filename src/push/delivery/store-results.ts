@@ -86,14 +86,15 @@ export async function storeResults(
   chunks: readonly SentChunk[],
   { captured, transport }: { captured: boolean; transport: string | null },
 ): Promise<StoredResults> {
-  const all = chunks.flatMap(({ results }, i) => results.map((result) => ({ ...result, ord: i + 1 })));
+  const ords = chunks.flatMap(({ results }, i) => results.map(() => i + 1));
+  const all = chunks.flatMap(({ results }) => results);
   const values = [
     chunks.map(({ chunk }) => chunk.pushId),
     chunks.map(({ chunk }) => chunk.chunk),
     chunks.map(({ chunk }) => chunk.attempt),
     chunks.map(({ dueAt }) => toIsoTime(dueAt)),
     chunks.map(({ sentAt }) => toIsoTime(sentAt)),
-    all.map((result) => result.ord),
+    ords,
     all.map((result) => result.position),
     all.map((result) => result.ok),
     all.map((result) => result.id ?? null),

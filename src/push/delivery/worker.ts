@@ -6,7 +6,7 @@ import type { Platform } from '../../platform/platform.ts';
 import type { RunningWorker } from '../../platform/work/queues/queues.ts';
 import { runJobInSpan } from '../../platform/work/queues/tracing.ts';
 import type { Transport, TransportResult } from '../message/transport.ts';
-import { storeNextAudiencePage } from '../send/audience-pages.ts';
+import { AudiencePages } from '../send/audience-pages.ts';
 import type { FinishedSignals } from '../send/finished.ts';
 import {
   AUDIENCE_QUEUE,
@@ -89,8 +89,9 @@ export async function startPushWorker(
   }
 
   async function storeAndEnqueueAudiencePages(pushId: string): Promise<void> {
+    const pages = new AudiencePages(database, pushId, { transports, log, simulated, findDevices });
     while (!stopping) {
-      const page = await storeNextAudiencePage(database, pushId, { transports, log, simulated, findDevices });
+      const page = await pages.storeNextPage();
       if (page === undefined) return;
       await enqueueChunks(
         queues,

@@ -1,20 +1,24 @@
 import type { DevicePlatform, FindDevices } from '../../accounts/devices/index.ts';
-import type { Database } from '../../platform/data/postgres/database.ts';
+import type { Database, Executor } from '../../platform/data/postgres/database.ts';
 import type { Logger } from '../../platform/observability/log.ts';
 import type { Transport } from '../message/transport.ts';
 import { type AudienceCursor, DEVICES_PER_PAGE, lookUpAudiencePage } from './audience.ts';
 import { groupIntoChunks, STORE_PAGE, toStorePageValues } from './insert-push.ts';
 import { type Outcome, pushStatusSql } from './status.ts';
 
-// Selects only the entries of the audience's next page. The row lock keeps other workers from the same audience.
-const pageSliceSql = (list: string, done: string) => `${list}[${done} + 1 : ${done} + ${DEVICES_PER_PAGE}]`;
+/** Entries that are read together, because Postgres reads the whole lists to return a part of them. */
+const ENTRIES_PER_READ = 10 * DEVICES_PER_PAGE;
+
+// The row lock keeps other workers from the same audience.
 const LOCK_AUDIENCE = `
-  select ${pageSliceSql('user_ids', 'done')}, ${pageSliceSql('device_ids', 'done')},
-    ${pageSliceSql('tokens', `case when stage = 'tokens' then done else 0 end`)}, platform,
-    registered, raw, stage, done, after_device, next_chunk, next_position
+  select platform, registered, raw, stage, done, after_device, next_chunk, next_position
   from push_audiences where push_id = $1 for update skip locked`;
-type AudienceRow = [string[], string[], string[], DevicePlatform, number, number, ...CursorColumns, number, number];
-type CursorColumns = [AudienceCursor['stage'], number, string | null];
+type AudienceRow = [DevicePlatform, number, number, AudienceCursor['stage'], number, string | null, number, number];
+const sliceSql = (list: string, done: string) => `${list}[${done} + 1 : ${done} + ${ENTRIES_PER_READ}]`;
+const SELECT_ENTRIES = `
+  select ${sliceSql('user_ids', 'done')}, ${sliceSql('device_ids', 'done')},
+    ${sliceSql('tokens', `case when stage = 'tokens' then done else 0 end`)}
+  from push_audiences where push_id = $1`;
 
 const STORE_DEVICES = `
   with ${STORE_PAGE}, moved as (
@@ -52,46 +56,76 @@ export interface PageContext {
   findDevices: FindDevices;
 }
 
-/**
- * Looks up the next page of a push's audience and stores its devices.
- *
- * @returns undefined if no page is left or another worker is processing this audience
- */
-export async function storeNextAudiencePage(
-  database: Database,
-  id: string,
-  { transports, log, simulated, findDevices }: PageContext,
-): Promise<StoredPage | undefined> {
-  return database.transaction(async (tx) => {
-    const [row] = await tx.write<AudienceRow>({ name: 'push_audience_take', text: LOCK_AUDIENCE, values: [id] });
-    if (row === undefined) return undefined;
-    const [userIds, deviceIds, tokens, platform, registered, raw, stage, done, afterDevice, firstChunk, firstPosition] =
-      row;
-    const entries = { userIds, deviceIds, tokens, platform, registered, raw };
-    const { devices, next } = await lookUpAudiencePage(
-      tx,
-      entries,
-      { stage, done, afterDevice },
-      { simulated, findDevices },
-    );
-    const chunks = groupIntoChunks(devices, transports, log);
-    const values = [
-      id,
-      ...toStorePageValues(chunks, { firstChunk, firstPosition, bulk: true }),
-      next?.stage ?? null,
-      next?.done ?? null,
-      next?.afterDevice ?? null,
-    ];
-    const [stored] = await tx.write<[boolean, Outcome['status'], number]>({
-      name: 'push_page',
-      text: STORE_DEVICES,
-      values,
+/** A part of the lists of an audience, which never change. */
+interface ReadEntries {
+  stage: AudienceCursor['stage'];
+  /** The number of entries of the stage before it. */
+  from: number;
+  userIds: string[];
+  deviceIds: string[];
+  tokens: string[];
+}
+
+/** Looks up the devices of a push after its first page, and stores them. */
+export class AudiencePages {
+  readonly #database: Database;
+  readonly #pushId: string;
+  readonly #context: PageContext;
+  #read: ReadEntries | undefined;
+
+  constructor(database: Database, pushId: string, context: PageContext) {
+    this.#database = database;
+    this.#pushId = pushId;
+    this.#context = context;
+  }
+
+  /** Looks up and stores the next page. Returns undefined if no page is left or another worker is processing this audience. */
+  storeNextPage(): Promise<StoredPage | undefined> {
+    return this.#database.transaction(async (tx) => {
+      const lock = { name: 'push_audience_lock', text: LOCK_AUDIENCE, values: [this.#pushId] };
+      const [row] = await tx.write<AudienceRow>(lock);
+      if (row === undefined) return undefined;
+      const [platform, registered, raw, stage, done, afterDevice, firstChunk, firstPosition] = row;
+      const { transports, log, simulated, findDevices } = this.#context;
+      const entries = { ...(await this.#readEntries(tx, stage, done)), platform, registered, raw };
+      const cursor = { stage, done, afterDevice };
+      const { devices, next } = await lookUpAudiencePage(tx, entries, cursor, { simulated, findDevices });
+      const chunks = groupIntoChunks(devices, transports, log);
+      const values = [
+        this.#pushId,
+        ...toStorePageValues(chunks, { firstChunk, firstPosition, bulk: true }),
+        next?.stage ?? null,
+        next?.done ?? null,
+        next?.afterDevice ?? null,
+      ];
+      const store = { name: 'push_page', text: STORE_DEVICES, values };
+      const [stored] = await tx.write<[boolean, Outcome['status'], number]>(store);
+      const [finished, status, count] = stored!;
+      return {
+        chunks: chunks.map(({ transport, targets }, i) => ({ chunk: firstChunk + i, size: targets.length, transport })),
+        more: next !== undefined,
+        outcome: finished ? { id: this.#pushId, status, devices: count } : undefined,
+      };
     });
-    const [finished, status, count] = stored!;
+  }
+
+  /** Returns the entries of one page. */
+  async #readEntries(tx: Executor, stage: AudienceCursor['stage'], done: number) {
+    let read = this.#read;
+    if (read?.stage !== stage || done < read.from || done >= read.from + ENTRIES_PER_READ) {
+      const select = { name: 'push_audience_entries', text: SELECT_ENTRIES, values: [this.#pushId] };
+      const [row] = await tx.write<[string[], string[], string[]]>(select);
+      const [userIds, deviceIds, tokens] = row!;
+      read = { stage, from: done, userIds, deviceIds, tokens };
+      this.#read = read;
+    }
+    const start = done - read.from;
+    const takePage = (list: readonly string[], from: number) => list.slice(from, from + DEVICES_PER_PAGE);
     return {
-      chunks: chunks.map(({ transport, targets }, i) => ({ chunk: firstChunk + i, size: targets.length, transport })),
-      more: next !== undefined,
-      outcome: finished ? { id, status, devices: count } : undefined,
+      userIds: takePage(read.userIds, start),
+      deviceIds: takePage(read.deviceIds, start),
+      // The last page of registered devices also has the first raw tokens.
+      tokens: takePage(read.tokens, stage === 'tokens' ? start : 0),
     };
-  });
+  }
 }
