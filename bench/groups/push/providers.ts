@@ -2,6 +2,7 @@ import { createBrowser } from '../../../test/fakes/push/browser.ts';
 import { CA_FILE } from '../../../test/fakes/push/tls.ts';
 import { type Bench, createRatio, type Figure, type Group } from '../../figure.ts';
 import { runInterleaved } from '../../measure/interleave.ts';
+import { median } from '../../measure/statistics.ts';
 import { startBelfry } from '../../setup/belfry.ts';
 import type { Child } from '../../setup/children.ts';
 import { waitUntilEmpty, withClient } from '../../setup/database.ts';
@@ -73,19 +74,33 @@ async function measure(bench: Bench, name: keyof typeof PROVIDERS): Promise<Figu
   const sender = await startBelfry(bench, 'web', environment);
   const library = await bench.children.start(new URL('../../baselines/push-library.ts', import.meta.url), environment);
   const tokens = Array.from({ length: count }, (_, i) => token(i));
+  /** µs of CPU time of the process that sends, for each device, by side and round. */
+  const cpuMicros = { belfry: [] as number[], library: [] as number[] };
+  const measureCpu = async (side: keyof typeof cpuMicros, process: Child, run: () => Promise<number>) => {
+    const before = await process.call<number>('cpu');
+    const perSecond = await run();
+    cpuMicros[side].push(((await process.call<number>('cpu')) - before) / count);
+    return perSecond;
+  };
   const sides = {
-    belfry: () => measureBelfry(bench, provider, sender, { tokens, platform, title: TITLE } as { tokens: string[] }),
-    async library() {
-      const received = provider.call<number>('receive', count);
-      await library.call('send', { provider: name, tokens, title: TITLE });
-      return received;
-    },
+    belfry: () =>
+      measureCpu('belfry', worker, () =>
+        measureBelfry(bench, provider, sender, { tokens, platform, title: TITLE } as { tokens: string[] }),
+      ),
+    library: () =>
+      measureCpu('library', library, async () => {
+        const received = provider.call<number>('receive', count);
+        await library.call('send', { provider: name, tokens, title: TITLE });
+        return received;
+      }),
   };
   await runInterleaved(sides, 1);
   const results = await runInterleaved(sides, bench.reps);
   await Promise.all([worker.stop(), sender.stop(), library.stop()]);
   await provider.stop();
-  return createRatio(`push.${name}`, results.belfry, results.library, `${count.toLocaleString('en')} devices`);
+  const cpu = [cpuMicros.belfry, cpuMicros.library].map((all) => `${median(all.slice(1)).toFixed(0)} µs`).join(' to ');
+  const note = `${count.toLocaleString('en')} devices; CPU time of the sending process for each device: ${cpu}`;
+  return createRatio(`push.${name}`, results.belfry, results.library, note);
 }
 
 /** Compares notifications per second: one push-worker, which looks up, sends and stores, and the provider's library alone. */
