@@ -1,9 +1,12 @@
 import type { ExtraConfigColumn } from 'drizzle-orm/pg-core';
+import type { ResourceGateway } from '../../declare/host.ts';
 import { hashToken } from '../../platform/data/crypto/token.ts';
 import type { Database, Executor } from '../../platform/data/postgres/database.ts';
 import { index, sql, text, timestamptz } from '../../platform/data/postgres/drizzle.ts';
+import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
 import { newId } from '../../platform/helpers/ids.ts';
 import { toPage } from '../../platform/helpers/pages.ts';
+import { tablesOf } from '../../records/schema/table-names.ts';
 
 /** How long expired and accepted invitations stay in the list, as an SQL interval. */
 export const INVITATION_RETENTION = `interval '30 days'`;
@@ -25,12 +28,19 @@ export const invitationColumns = () => ({
 /** Creates the indexes that every table of invitations has, besides the unique one on the pending invitations of an address. */
 export const invitationIndexes = (
   name: string,
-  table: Record<'id' | 'invitedBy' | 'acceptedBy' | 'expiresAt', ExtraConfigColumn>,
+  table: Record<'id' | 'email' | 'invitedBy' | 'acceptedBy' | 'expiresAt', ExtraConfigColumn>,
 ) => [
+  index(`${name}_email_index`).on(table.email),
   index(`${name}_invited_by_index`).on(table.invitedBy, table.id),
   index(`${name}_accepted_by_index`).on(table.acceptedBy).where(sql`accepted_by is not null`),
   index(`${name}_expires_at_index`).on(table.expiresAt),
 ];
+
+/** A condition: an invitation is addressed to the user `$1`. Uses the index on the address. */
+export function isAddressedToUserSql(users: ResourceGateway): string {
+  const emails = tablesOf(users).map((table) => `select lower(email) from ${quoteIdentifier(table)} where id = $1`);
+  return `email = any(array(${emails.join(' union all ')}))`;
+}
 
 /** The invited address, and what the invited user gets. The names are those of the columns. */
 export interface InvitationContent {
@@ -144,7 +154,10 @@ export function createInvitationStore<Content extends InvitationContent>(
     /** Removes a pending or expired invitation. */
     remove: (id: string, scope: string | undefined) => first(statements.remove, [id, scope]),
     /** Returns a pending or expired invitation. */
-    find: (id: string, scope?: string) => first(statements.find, [id, scope]),
+    find: (id: string, scope?: string, on?: Executor) => first(statements.find, [id, scope], on),
+    /** The scope in which an invitation is limited. */
+    scopeOf: (invitation: Invitation<Content>): string =>
+      String(table.scope === 'invited_by' ? invitation.invitedBy : invitation[table.scope]),
     /** Returns the pending invitation with this link. */
     findByToken: (token: string) => first(statements.findByToken, [hashToken(token)]),
     /** Marks an invitation as accepted. Returns true for one caller only. */

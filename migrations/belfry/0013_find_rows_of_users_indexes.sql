@@ -7,3 +7,7 @@ CREATE INDEX CONCURRENTLY "mails_recipient_index" ON "mails" USING btree (left(l
 CREATE INDEX CONCURRENTLY "mails_data_owner_index" ON "mails" USING btree (left(data->>'owner', 40)) WHERE data->>'owner' is not null;
 --> statement-breakpoint
 CREATE INDEX CONCURRENTLY "mails_data_email_index" ON "mails" USING btree (left(lower(trim(data->>'email')), 254)) WHERE user_id is null and data->>'email' is not null;
+--> statement-breakpoint
+CREATE INDEX CONCURRENTLY "invitations_email_index" ON "invitations" USING btree ("email");
+--> statement-breakpoint
+CREATE INDEX CONCURRENTLY "organisation_invitations_email_index" ON "organisation_invitations" USING btree ("email");
