@@ -101,7 +101,8 @@ export async function sendInvitation<Content extends InvitationContent>(
 /**
  * Sends a new link with the full lifetime. The earlier link stops working. An expired invitation then counts as a new one.
  *
- * @param options `check` throws if the caller must not send this invitation again. `invitedBy`: the new inviter; undefined: the inviter stays
+ * @param options `check` throws if the caller must not send this invitation again. `lock` runs in the transaction before the
+ *   invitation is locked. `invitedBy`: the new inviter; undefined: the inviter stays
  * @throws ApiError NOT_FOUND, LIMIT_REACHED or RATE_LIMITED
  */
 export async function resendInvitation<Content extends InvitationContent>(
@@ -109,24 +110,25 @@ export async function resendInvitation<Content extends InvitationContent>(
   { id, scope }: InvitationTarget,
   options: {
     check(invitation: Invitation<Content>): void | Promise<void>;
+    lock?(tx: Executor): Promise<void>;
     invitedBy?: string;
   },
   ctx: RouteContext,
 ): Promise<Invitation<Content>> {
-  const { host, accounts, store, settings, mail } = invitations;
+  const { host, accounts, table, store, settings, mail } = invitations;
   const invitation = isId(id) ? await store.find(id, scope) : undefined;
   if (invitation === undefined) throw new ApiError('NOT_FOUND');
   await options.check(invitation);
-  const limited = store.scopeOf(invitation);
+  const limited = String(table.scope === 'invited_by' ? invitation.invitedBy : invitation[table.scope]);
   if (invitation.status === 'expired') await assertMayHaveOneMore(invitations, limited, host.database);
   // Before the former link ends, and outside the transaction, which must not wait for the counts.
   await invitations.countMail(invitation);
   return host.transaction(async (tx) => {
     if (ctx.user !== undefined) await accounts.holdCredential(ctx, tx.database);
+    await options.lock?.(tx.database);
     // Before the invitation, as those who accept it do: a different order could deadlock.
     await invitations.lock(limited, tx.database);
-    const status = (await store.find(id, scope, tx.database))?.status;
-    if (status === 'expired') await assertMayHaveOneMore(invitations, limited, tx.database);
+    if (invitation.status === 'expired') await assertMayHaveOneMore(invitations, limited, tx.database);
     const renewed = await store.renew({ id, scope, invitedBy: options.invitedBy }, settings.ttl / DAY_MS, tx.database);
     if (renewed === undefined) throw new ApiError('NOT_FOUND');
     await host.mail.sendComposed(mail, { invitation: id, locale: findPreferredLocale(ctx.req) }, tx);

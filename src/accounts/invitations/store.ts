@@ -28,9 +28,8 @@ export const invitationColumns = () => ({
 /** Creates the indexes that every table of invitations has, besides the unique one on the pending invitations of an address. */
 export const invitationIndexes = (
   name: string,
-  table: Record<'id' | 'email' | 'invitedBy' | 'acceptedBy' | 'expiresAt', ExtraConfigColumn>,
+  table: Record<'id' | 'invitedBy' | 'acceptedBy' | 'expiresAt', ExtraConfigColumn>,
 ) => [
-  index(`${name}_email_index`).on(table.email),
   index(`${name}_invited_by_index`).on(table.invitedBy, table.id),
   index(`${name}_accepted_by_index`).on(table.acceptedBy).where(sql`accepted_by is not null`),
   index(`${name}_expires_at_index`).on(table.expiresAt),
@@ -154,10 +153,7 @@ export function createInvitationStore<Content extends InvitationContent>(
     /** Removes a pending or expired invitation. */
     remove: (id: string, scope: string | undefined) => first(statements.remove, [id, scope]),
     /** Returns a pending or expired invitation. */
-    find: (id: string, scope?: string, on?: Executor) => first(statements.find, [id, scope], on),
-    /** The scope in which an invitation is limited. */
-    scopeOf: (invitation: Invitation<Content>): string =>
-      String(table.scope === 'invited_by' ? invitation.invitedBy : invitation[table.scope]),
+    find: (id: string, scope?: string) => first(statements.find, [id, scope]),
     /** Returns the pending invitation with this link. */
     findByToken: (token: string) => first(statements.findByToken, [hashToken(token)]),
     /** Marks an invitation as accepted. Returns true for one caller only. */
