@@ -29,6 +29,7 @@ export {
   INVITATION_RETENTION,
   invitationColumns,
   invitationIndexes,
+  isAddressedToUserSql,
 } from '../accounts/invitations/store.ts';
 export { namePasswordIfNothingIsSent, passwordToCheck } from '../accounts/passwords/password-input.ts';
 export { RESET_MAIL } from '../accounts/reset/request.ts';

@@ -51,6 +51,15 @@ export function invalidInvitationError(): ApiError {
   return new ApiError('INVALID_TOKEN', 'This invitation is invalid or has expired');
 }
 
+/** @throws ApiError LIMIT_REACHED if the scope has the maximum of pending invitations */
+async function assertMayHaveOneMore<Content extends InvitationContent>(
+  { store, settings, limitText }: Invitations<Content>,
+  scope: string,
+  on: Executor,
+): Promise<void> {
+  if ((await store.countPending(scope, on)) >= settings.maxPending) throw new ApiError('LIMIT_REACHED', limitText);
+}
+
 function emitInvitationEvent<Content extends InvitationContent>(
   { host, events, table }: Invitations<Content>,
   action: 'sent' | 'revoked',
@@ -72,18 +81,15 @@ export async function sendInvitation<Content extends InvitationContent>(
   { scope, invitedBy, content }: { scope: string; invitedBy: string; content: Content },
   ctx: RouteContext,
 ): Promise<Invitation<Content>> {
-  const { host, accounts, store, settings, mail, limitText } = invitations;
-  async function assertMayHaveOneMore(on: Executor): Promise<void> {
-    if ((await store.countPending(scope, on)) >= settings.maxPending) throw new ApiError('LIMIT_REACHED', limitText);
-  }
+  const { host, accounts, store, settings, mail } = invitations;
   // Requests that send nothing do not use up the limits of e-mails. The transaction checks again, and must not wait for the counts.
-  await assertMayHaveOneMore(host.database);
+  await assertMayHaveOneMore(invitations, scope, host.database);
   if (await store.isPending(content)) throw alreadyInvitedError();
   await invitations.countMail(content);
   return host.transaction(async (tx) => {
     if (ctx.user !== undefined) await accounts.holdCredential(ctx, tx.database);
     await invitations.lock(scope, tx.database);
-    await assertMayHaveOneMore(tx.database);
+    await assertMayHaveOneMore(invitations, scope, tx.database);
     const created = await store.create(content, { invitedBy, days: settings.ttl / DAY_MS }, tx.database);
     if (created === undefined) throw alreadyInvitedError();
     await host.mail.sendComposed(mail, { invitation: created.id, locale: findPreferredLocale(ctx.req) }, tx);
@@ -93,11 +99,11 @@ export async function sendInvitation<Content extends InvitationContent>(
 }
 
 /**
- * Sends a new link with the full lifetime. The earlier link stops working.
+ * Sends a new link with the full lifetime. The earlier link stops working. An expired invitation then counts as a new one.
  *
- * @param options `check` throws if the caller must not send this invitation again. `lock` runs in the transaction before the invitation is
- *   locked. `invitedBy`: the new inviter; undefined: the inviter stays
- * @throws ApiError NOT_FOUND or RATE_LIMITED
+ * @param options `check` throws if the caller must not send this invitation again. `lock` runs in the transaction before the
+ *   invitation is locked. `invitedBy`: the new inviter; undefined: the inviter stays
+ * @throws ApiError NOT_FOUND, LIMIT_REACHED or RATE_LIMITED
  */
 export async function resendInvitation<Content extends InvitationContent>(
   invitations: Invitations<Content>,
@@ -109,15 +115,20 @@ export async function resendInvitation<Content extends InvitationContent>(
   },
   ctx: RouteContext,
 ): Promise<Invitation<Content>> {
-  const { host, accounts, store, settings, mail } = invitations;
+  const { host, accounts, table, store, settings, mail } = invitations;
   const invitation = isId(id) ? await store.find(id, scope) : undefined;
   if (invitation === undefined) throw new ApiError('NOT_FOUND');
   await options.check(invitation);
+  const limited = String(table.scope === 'invited_by' ? invitation.invitedBy : invitation[table.scope]);
+  if (invitation.status === 'expired') await assertMayHaveOneMore(invitations, limited, host.database);
   // Before the former link ends, and outside the transaction, which must not wait for the counts.
   await invitations.countMail(invitation);
   return host.transaction(async (tx) => {
     if (ctx.user !== undefined) await accounts.holdCredential(ctx, tx.database);
     await options.lock?.(tx.database);
+    // Before the invitation, as those who accept it do: a different order could deadlock.
+    await invitations.lock(limited, tx.database);
+    if (invitation.status === 'expired') await assertMayHaveOneMore(invitations, limited, tx.database);
     const renewed = await store.renew({ id, scope, invitedBy: options.invitedBy }, settings.ttl / DAY_MS, tx.database);
     if (renewed === undefined) throw new ApiError('NOT_FOUND');
     await host.mail.sendComposed(mail, { invitation: id, locale: findPreferredLocale(ctx.req) }, tx);

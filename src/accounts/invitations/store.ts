@@ -1,9 +1,12 @@
 import type { ExtraConfigColumn } from 'drizzle-orm/pg-core';
+import type { ResourceGateway } from '../../declare/host.ts';
 import { hashToken } from '../../platform/data/crypto/token.ts';
 import type { Database, Executor } from '../../platform/data/postgres/database.ts';
 import { index, sql, text, timestamptz } from '../../platform/data/postgres/drizzle.ts';
+import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
 import { newId } from '../../platform/helpers/ids.ts';
 import { toPage } from '../../platform/helpers/pages.ts';
+import { tablesOf } from '../../records/schema/table-names.ts';
 
 /** How long expired and accepted invitations stay in the list, as an SQL interval. */
 export const INVITATION_RETENTION = `interval '30 days'`;
@@ -31,6 +34,12 @@ export const invitationIndexes = (
   index(`${name}_accepted_by_index`).on(table.acceptedBy).where(sql`accepted_by is not null`),
   index(`${name}_expires_at_index`).on(table.expiresAt),
 ];
+
+/** A condition: an invitation is addressed to the user `$1`. Uses the index on the address. */
+export function isAddressedToUserSql(users: ResourceGateway): string {
+  const emails = tablesOf(users).map((table) => `select lower(email) from ${quoteIdentifier(table)} where id = $1`);
+  return `email = any(array(${emails.join(' union all ')}))`;
+}
 
 /** The invited address, and what the invited user gets. The names are those of the columns. */
 export interface InvitationContent {

@@ -5,13 +5,20 @@ import { writeInBatches } from '../../platform/data/postgres/write-in-batches.ts
 import type { OutboxConsumer } from '../../platform/work/outbox/consumer.ts';
 
 /**
- * Returns the SQL condition for e-mails to the user `$1`, including e-mails that are not composed yet. There is no index: the table
- * is small, because e-mails are removed after a week.
+ * Returns SQL that selects the ids of e-mails to the user `$1`, including e-mails that are not composed yet. A select for each index of the
+ * table: for one with several conditions, Postgres could scan the table instead.
+ *
+ * @param end the end of each select
  */
-function mailToUserSql(users: ResourceGateway): string {
-  const email = `(select email from "${users.table}" where id = $1)`;
-  return `(user_id = $1 or data->>'owner' = $1
-    or user_id is null and (lower(recipient) = ${email} or lower(trim(data->>'email')) = ${email}))`;
+function mailsToUserSql(users: ResourceGateway, end = ''): string {
+  const email = `(select left(email, 254) from "${users.table}" where id = $1)`;
+  const conditions = [
+    'user_id = $1',
+    `left(data->>'owner', 40) = $1`,
+    `user_id is null and left(lower(recipient), 254) = ${email}`,
+    `user_id is null and left(lower(trim(data->>'email')), 254) = ${email}`,
+  ];
+  return conditions.map((condition) => `(select id from mails where ${condition}${end})`).join(' union ');
 }
 
 const LINK_TO_USER = `
@@ -41,11 +48,10 @@ const MAIL_NAMES = ['id', 'kind', 'recipient', 'status', 'createdAt', 'finishedA
 
 /** Describes the e-mails to a user, for exports and erasures. */
 export function describeMailUserData(database: Database, users: ResourceGateway): UserData {
-  const toUser = mailToUserSql(users);
   const mails = `
     select id, kind, recipient, status, created_at, finished_at from mails
-    where ${toUser} and id > $2 order by id limit $3`;
-  const removeMails = `delete from mails where id in (select id from mails where ${toUser} limit $2) returning 1`;
+    where id = any(array(${mailsToUserSql(users)})) and id > $2 order by id limit $3`;
+  const removeMails = `delete from mails where id = any(array(${mailsToUserSql(users, ' limit $2')} limit $2)) returning 1`;
   return {
     name: 'mails',
     description: 'E-mails sent to the user in the last week',

@@ -13,6 +13,8 @@ type ColumnOf<Table extends PgTable> = keyof Table['_']['columns'] & string;
 interface OwnedRowsDescription<Column> extends Pick<UserData, 'name' | 'description'> {
   /** The exported columns, and names of other values with their SQL over the row. No secrets or hashes. Left out: no row is exported. */
   exported?: readonly (Column | readonly [name: string, sql: string])[];
+  /** A condition: a row that belongs to none of the owners is about the user `$1`. An index should find these rows. */
+  alsoOwned?: string;
   /** Other tables, whose rows an erasure removes as well. They are neither exported nor counted. */
   also?: readonly Pick<OwnedTable, 'table' | 'remove'>[];
 }
@@ -47,8 +49,6 @@ export function defineOwnedTable<Table extends PgTable>(
   const pageKey = primaryKeyOf(table).at(-1)!;
   const keysSql = `select ${key} from ${name} where ${ownedBy('any($1)')} order by ${key} for update`;
   const removeSql = `delete from ${name} where ${locksInOrder ? `(${key}) in (${keysSql})` : ownedBy('any($1)')}`;
-  const eraseSql = `
-    delete from ${name} where (${key}) in (select ${key} from ${name} where ${ownedBy('$1')} limit $2) returning 1`;
 
   return {
     table: name,
@@ -56,11 +56,14 @@ export function defineOwnedTable<Table extends PgTable>(
       if (addedSince === undefined) await on.write({ text: removeSql, values: [userIds] });
       else await on.write({ text: `${removeSql} and ${columnOf(addedAt)} >= $2`, values: [userIds, addedSince] });
     },
-    describe(database, { exported = [], also = [], ...names }) {
+    describe(database, { exported = [], also = [], alsoOwned, ...names }) {
+      const isOwned = alsoOwned === undefined ? ownedBy('$1') : `(${ownedBy('$1')} or ${alsoOwned})`;
+      const eraseSql = `
+        delete from ${name} where (${key}) in (select ${key} from ${name} where ${isOwned} limit $2) returning 1`;
       const values = exported.map((value) => (typeof value === 'string' ? ([value, columnOf(value)] as const) : value));
       const fields = ['key', ...values.map(([field]) => field)];
       const pageSql = `
-        select ${[pageKey, ...values.map(([, sql]) => sql)].join(', ')} from ${name} where ${ownedBy('$1')} and ${pageKey} > $2 order by ${pageKey} limit $3`;
+        select ${[pageKey, ...values.map(([, sql]) => sql)].join(', ')} from ${name} where ${isOwned} and ${pageKey} > $2 order by ${pageKey} limit $3`;
       return {
         ...names,
         tables: [name, ...also.map((other) => other.table)],

@@ -10,6 +10,7 @@ import {
   type Extension,
   INVITATION_RETENTION,
   type Invitations,
+  isAddressedToUserSql,
   type Revocation,
   StartupError,
   type VerifiedEmailFields,
@@ -67,7 +68,7 @@ export function invitations(
         settings,
         mail: 'invitation',
         events: 'auth.invitation',
-        limitText: `You have ${settings.maxPending} pending invitations`,
+        limitText: `The inviter has ${settings.maxPending} pending invitations, the maximum; revoke one, or wait until one is accepted or expires`,
         countMail: ({ email }) => countMail(email),
         lock: async (inviter, tx) => void (await tx.write({ text: LOCK_INVITER, values: [inviter] })),
         isInviterEntitled: (invitation) => isInviterEntitled({ host, users, settings }, invitation),
@@ -90,8 +91,9 @@ export function invitations(
         userData: [
           ownedInvitations.describe(database, {
             name: 'invitations',
-            description: 'Invitations that the user sent or accepted',
+            description: 'Invitations that the user sent or accepted, or that were sent to their address',
             exported: ['id', 'email', 'roles', 'invitedBy', 'createdAt', 'acceptedAt'],
+            alsoOwned: isAddressedToUserSql(users),
           }),
         ],
       };

@@ -60,7 +60,7 @@ export async function createInvitation(
 /**
  * Sends a new link. The caller, if there is one, has been checked.
  *
- * @throws ApiError NOT_FOUND, FORBIDDEN, CONFLICT or RATE_LIMITED
+ * @throws ApiError NOT_FOUND, FORBIDDEN, CONFLICT, LIMIT_REACHED or RATE_LIMITED
  */
 export function renewInvitation(
   context: InvitationContext,

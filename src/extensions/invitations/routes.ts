@@ -56,7 +56,7 @@ function invitingRoutes(context: InvitationContext): Route[] {
       ...invitationRouteParts.resend,
       path: '/invitations/:id/resend',
       output: invitationShape,
-      errors: ['FORBIDDEN', 'NOT_FOUND', 'CONFLICT', 'RATE_LIMITED'],
+      errors: ['FORBIDDEN', 'NOT_FOUND', 'CONFLICT', 'LIMIT_REACHED', 'RATE_LIMITED'],
       operationId: 'resendInvitation',
       tags,
       handler: ifAllowed((ctx) => renewInvitation(context, targetOf(ctx), ctx)),

@@ -1,6 +1,7 @@
 import {
   type InvitationTable,
   type Invitation as InvitationWith,
+  index,
   invitationColumns,
   invitationIndexes,
   pgTable,
@@ -15,6 +16,7 @@ export const invitations = pgTable(
   { ...invitationColumns(), roles: text('roles').array().notNull().default([]) },
   (table) => [
     uniqueIndex('invitations_pending_email_index').on(table.email).where(sql`accepted_at is null`),
+    index('invitations_email_index').on(table.email),
     ...invitationIndexes('invitations', table),
   ],
 );

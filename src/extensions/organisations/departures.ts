@@ -2,6 +2,7 @@ import {
   ApiError,
   defineOwnedTable,
   type Executor,
+  isAddressedToUserSql,
   quoteIdentifier,
   type RevocationStep,
   type UserData,
@@ -66,14 +67,15 @@ const ownedInvitations = defineOwnedTable(organisationInvitations, { owners: ['i
 
 /** Describes the invitations of a user, for exports and erasures. Memberships are records that the user owns. */
 export function organisationUserData(
-  { host: { database } }: Pick<OrganisationContext, 'host'>,
+  { host: { database }, users }: Pick<OrganisationContext, 'host' | 'users'>,
   assertNotLastOwner: AssertNotLastOwner,
 ): UserData {
   return {
     ...ownedInvitations.describe(database, {
       name: 'organisationInvitations',
-      description: 'Invitations to organisations that the user sent or accepted',
+      description: 'Invitations to organisations that the user sent or accepted, or that were sent to their address',
       exported: ['id', 'organisation', 'email', 'role', 'invitedBy', 'createdAt', 'acceptedAt'],
+      alsoOwned: isAddressedToUserSql(users),
     }),
     assertErasable: (userId, tx) => assertNotLastOwner([userId], tx.database),
   };

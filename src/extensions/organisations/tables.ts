@@ -18,6 +18,7 @@ export const organisationInvitations = pgTable(
       .on(table.organisation, table.email)
       .where(sql`accepted_at is null`),
     index('organisation_invitations_organisation_index').on(table.organisation, table.id),
+    index('organisation_invitations_email_index').on(table.email),
     ...invitationIndexes('organisation_invitations', table),
   ],
 );

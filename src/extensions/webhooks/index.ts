@@ -38,6 +38,7 @@ import {
   type Recoveries,
 } from './engine/recovery/recoveries.ts';
 import { createRetentionSweeps } from './engine/recovery/retention.ts';
+import { createUnknownMentionsSweep } from './engine/recovery/unknown-mentions.ts';
 import { createWebhookPanel } from './monitoring/account-panel.ts';
 import { createWebhookMetrics } from './monitoring/metrics.ts';
 import { createEndpointDiagnosis, createStatusReader, type StatusReader } from './monitoring/status.ts';
@@ -169,6 +170,7 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
         sweeps: [
           ...createReclaimSweeps(host, settings, pending, createResultWriter(host, settings)),
           ...createRetentionSweeps(host, users, settings, pending),
+          createUnknownMentionsSweep(host),
           createEndedKeysSweep(host, limits, createDisabledNotifier(host, settings), settings.pollMs),
           ...recoveries.sweeps,
           createEventRetentionSweep(host, settings),

@@ -35,6 +35,15 @@ const mails = pgTable(
     index('mails_due_at_index').on(table.dueAt).where(sql`finished_at is null`),
     index('mails_finished_at_index').on(table.finishedAt),
     index('mails_user_id_index').on(table.userId).where(sql`user_id is not null`),
+    // For erasures and exports of a user's data: an e-mail leads to its user by the address, or by the input of its composer. An input may
+    // have any size, but an index entry may not.
+    index('mails_recipient_index')
+      .on(sql`left(lower(recipient), 254)`)
+      .where(sql`user_id is null and recipient is not null`),
+    index('mails_data_owner_index').on(sql`left(data->>'owner', 40)`).where(sql`data->>'owner' is not null`),
+    index('mails_data_email_index')
+      .on(sql`left(lower(trim(data->>'email')), 254)`)
+      .where(sql`user_id is null and data->>'email' is not null`),
   ],
 );
 

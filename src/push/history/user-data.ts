@@ -29,11 +29,12 @@ const ERASE_RESULTS = `
   )
   select 1 from push_results r where r.push_id in (select push_id from taken) and r.user_id = $1`;
 
-// Deletes pushes to the user that reached no device: they have no results that lead to them. Uses pushes_unsent_index.
+// Deletes pushes to the user that reached no device: they have no results that lead to them. The
+// recipient is an id or a list of one. Uses pushes_unsent_to_index.
 const ERASE_UNSENT = `
-  delete from pushes where id in (
+  delete from pushes where id = any(array(
     select id from pushes
-    where status = 'no-devices' and (audience->>'to' = $1 or audience->'to' = jsonb_build_array($1::text)) limit $2)
+    where status = 'no-devices' and left(audience->>'to', 40) in ($1, '["' || $1 || '"]') limit $2))
   returning 1`;
 
 /** Describes the pushes that were sent to a user: how to export and to erase them. */

@@ -1,16 +1,17 @@
 import { Client as PostgresClient } from 'pg';
-import { afterAll, expect, test } from 'vitest';
-import { audit, defineUser, f, invitations, twoFactor } from '../../../src/index.ts';
+import { afterAll, expect, test, vi } from 'vitest';
+import { audit, defineUser, f, invitations, privacy, twoFactor } from '../../../src/index.ts';
 import { createClient, startTestApp } from '../../support/app.ts';
 import { openMailbox } from '../../support/mailbox.ts';
 import { getStartupError } from '../../support/startup-error.ts';
+import { fetched, finished } from '../privacy/export/app.ts';
 import { INVALID, password, startInvitationApp } from './setup.ts';
 
 const events: [name: string, payload: Record<string, unknown>][] = [];
 const { app, call, url, env } = await startTestApp(
   {
     resources: [defineUser({ fields: { team: f.string().max(20) }, roles: ['editor'] })],
-    extensions: [invitations({ policy: 'admin | editor', maxPending: 3 }), twoFactor(), audit()],
+    extensions: [invitations({ policy: 'admin | editor', maxPending: 3 }), twoFactor(), audit(), privacy()],
     settings: { auth: { register: false }, relay: { sweepMs: 50, pollMs: 50 } },
     listeners(app) {
       for (const name of ['auth.invitation_sent', 'auth.invitation_accepted', 'auth.invitation_revoked', 'auth.login'])
@@ -204,6 +205,31 @@ test('an address has one pending invitation, and an inviter a limited number of 
   expect(same.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409]);
   const many = await Promise.all(Array.from({ length: 5 }, () => invite({}, editor)));
   expect(many.map(({ answer }) => answer.status).sort()).toEqual([201, 201, 409, 409, 409]);
+});
+
+test('a resend of an expired invitation counts like a new one, however many requests arrive at once; of a pending one, it does not', async () => {
+  const editor = await createPerson(['user', 'editor']);
+  const expired = [(await invite({}, editor)).id, (await invite({}, editor)).id];
+  await sql.query(`update invitations set expires_at = now() - interval '1 minute' where id = any($1)`, [expired]);
+  const pending = [(await invite({}, editor)).id, (await invite({}, editor)).id];
+  const resend = (id: string, who = editor) => who.call('POST', `/api/invitations/${id}/resend`);
+  const answers = await Promise.all(expired.flatMap((id) => [resend(id), resend(id, admin)]));
+  const counted = await sql.query('select from invitations where invited_by = $1 and expires_at > now()', [editor.id]);
+  expect(counted.rowCount).toBe(3);
+  expect(answers.filter(({ status }) => status === 409).map(({ body }) => body.error.code)).toContain('LIMIT_REACHED');
+  expect((await resend(pending[0]!)).status).toBe(200);
+});
+
+test('an invitation to a user is in the export of their data, and an erasure of the account removes it', async () => {
+  const ada = await createPerson();
+  const { body } = await admin.call('POST', '/api/invitations', { email: ada.email });
+  const files = await fetched((await finished(ada.call)).url, { url });
+  expect(files['account/invitations.ndjson']).toMatchObject([{ id: body.data.id, email: ada.email }]);
+  expect((await ada.call('POST', '/api/auth/me/erase', { password })).status).toBe(202);
+  await vi.waitUntil(
+    async () => (await sql.query('select from invitations where email = $1', [ada.email])).rowCount === 0,
+    { timeout: 60_000, interval: 25 },
+  );
 });
 
 test('the pending invitations of a deleted inviter end', async () => {

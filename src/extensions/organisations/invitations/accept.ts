@@ -2,6 +2,7 @@ import { z } from 'zod';
 import {
   ApiError,
   addressOf,
+  type Executor,
   findInvitationByToken,
   invalidInvitationError,
   type RouteContext,
@@ -42,6 +43,19 @@ export async function previewOrganisationInvitation(
   return { organisation: { name, slug }, email, role, expiresAt };
 }
 
+/** Locks the organisation of an invitation. An invitation does not work if its organisation was deleted. @throws ApiError INVALID_TOKEN */
+async function lockOrganisationOf(
+  { lock }: InvitationContext['invitations'],
+  organisation: string,
+  tx: Executor,
+): Promise<void> {
+  try {
+    await lock(organisation, tx);
+  } catch (error) {
+    throw error instanceof ApiError && error.code === 'NOT_FOUND' ? invalidInvitationError() : error;
+  }
+}
+
 /**
  * `POST /organisation-invitations/accept`: makes the caller a member. The link alone is not enough: the caller must be signed in with the invited
  * address. The role of an existing member does not change.
@@ -63,7 +77,7 @@ export async function acceptOrganisationInvitation(
       throw new ApiError('FORBIDDEN', 'This invitation is for another e-mail address; sign in with that address');
     const { organisation, role } = invitation;
     // Before the invitation, as those who send it again do: a different order could deadlock.
-    await invitations.lock(organisation, tx.database);
+    await lockOrganisationOf(invitations, organisation, tx.database);
     if (!(await invitations.store.accept(invitation.id, token, ctx.user!.id, tx.database)))
       throw invalidInvitationError();
     const membership = await members.add({ organisation, user: ctx.user!.id, role }, tx);

@@ -4,7 +4,6 @@ import {
   createInvitationMailCounter,
   createInvitationStore,
   DAY_MS,
-  type Executor,
   emailInput,
   INVITATION_MAIL_LIMIT,
   type Invitation,
@@ -139,7 +138,6 @@ export function resendOrganisationInvitation(
   const options = {
     invitedBy: ctx.user!.id,
     check: ({ role }: Content) => assertMayGrant(context, ctx.doc, role),
-    lock: (tx: Executor) => invitations.lock(scope, tx),
   };
   return resendInvitation(invitations, { id: ctx.params.invitationId!, scope }, options, ctx);
 }

@@ -74,7 +74,7 @@ function invitingRoutes(context: InvitationContext): Route[] {
       path: `${base}/:invitationId/resend`,
       load,
       output: invitationShape,
-      errors: ['NOT_FOUND', 'FORBIDDEN', 'RATE_LIMITED'],
+      errors: ['NOT_FOUND', 'FORBIDDEN', 'LIMIT_REACHED', 'RATE_LIMITED'],
       operationId: 'resendOrganisationInvitation',
       tags,
       handler: (ctx) => resendOrganisationInvitation(context, ctx),

@@ -123,16 +123,22 @@ export function createRecordStatements(gateway: ResourceGateway, plan: ErasurePl
   };
 }
 
-/** $1 owner. Removes personal data from outbox events of the owner's records. Waits for a relay that has locked these events. */
-function redactOutboxSql(gateway: ResourceGateway, plan: ErasurePlan): string {
-  const erased = textArraySql(listErasedColumns(gateway, plan));
-  const owner = `'${plan.ownerColumn}'`;
+/**
+ * $1 owner. Removes personal data from outbox events of the owner's records. Waits for a relay that has locked these events. One statement for
+ * all resources, because the outbox has no index by owner and is scanned.
+ */
+function redactOutboxSql(shares: readonly { gateway: ResourceGateway; plan: ErasurePlan }[]): string {
+  const rows = shares.map(({ gateway, plan }) => {
+    const names = [gateway.name, plan.ownerColumn!].map(quoteLiteral);
+    return `(${names.join(', ')}, ${textArraySql(listErasedColumns(gateway, plan))})`;
+  });
   const holdsOwnersPersonalDataSql = (part: string) =>
-    `(payload->'${part}'->>${owner} = $1 and payload->'${part}' ?| ${erased})`;
+    `(payload->'${part}'->>s.owner = $1 and payload->'${part}' ?| s.erased)`;
   return `
-  update outbox set payload = payload || jsonb_build_object('record', (payload->'record') - ${erased})
-    || case when payload ? 'previous' then jsonb_build_object('previous', (payload->'previous') - ${erased}) else '{}' end
-  where resource = '${gateway.name}' and (${holdsOwnersPersonalDataSql('record')} or ${holdsOwnersPersonalDataSql('previous')}) returning 1`;
+  update outbox set payload = payload || jsonb_build_object('record', (payload->'record') - s.erased)
+    || case when payload ? 'previous' then jsonb_build_object('previous', (payload->'previous') - s.erased) else '{}' end
+  from (values ${rows.join(', ')}) s(resource, owner, erased)
+  where outbox.resource = s.resource and (${holdsOwnersPersonalDataSql('record')} or ${holdsOwnersPersonalDataSql('previous')}) returning 1`;
 }
 
 /**
@@ -144,8 +150,8 @@ export function createOutboxRedactor(
   { database }: Pick<Host, 'database'>,
   shares: readonly { gateway: ResourceGateway; plan: ErasurePlan }[],
 ): (userId: string) => Promise<void> {
-  const texts = shares.map(({ gateway, plan }) => redactOutboxSql(gateway, plan));
+  const text = redactOutboxSql(shares);
   return async (userId) => {
-    for (const text of texts) await database.write({ text, values: [userId] });
+    await database.write({ text, values: [userId] });
   };
 }

@@ -135,14 +135,15 @@ async function* readMentionedIds(parts: ErasureDependencies, userId: string): As
 async function eraseFinishedDeliveries(parts: ErasureDependencies, userId: string): Promise<number> {
   let total = 0;
   const ranges = rangesOfFinishTimes(parts.settings);
+  // Before the search by mentions, because a sweep stores the unknown mentions meanwhile.
+  for await (const found of readIds(parts, UNKNOWN_MENTIONS, [], IDS_AT_ONCE))
+    total += await eraseIfAbout(parts, userId, found);
   for await (const ids of readMentionedIds(parts, userId)) {
     for (const range of ranges) {
       for await (const found of readIds(parts, FIND_MENTIONING, [ids, ...range], IDS_AT_ONCE))
         total += await eraseIfAbout(parts, userId, found);
     }
   }
-  for await (const found of readIds(parts, UNKNOWN_MENTIONS, [], IDS_AT_ONCE))
-    total += await eraseIfAbout(parts, userId, found);
   return total;
 }
 

@@ -107,13 +107,14 @@ function emptyDeletedRecordsSql({ gateway, plan }: ErasureTarget, gateways: Gate
  * (exclusive), $4 the last delivery of the previous page, $5 page size. Uses webhook_delivery_log_mentions_index.
  *
  * Each page finds all matches in the range, so the range should be one day, which is one partition. The statement searches for one id after
- * the other, because for many ids at once Postgres would scan the whole log. `materialized` keeps it from reading the log in the order of ids.
+ * the other: `offset 0` keeps Postgres from joining the ids with a scan of the whole partition, which it prefers while the partition has no
+ * statistics. `materialized` keeps it from reading the log in the order of ids.
  */
 export const FIND_MENTIONING = `
   with found as materialized (
     select distinct d.id from unnest($1::text[]) as mentioned(id) cross join lateral (
       select id from webhook_delivery_log
-      where finished_at >= $2::timestamptz and finished_at < $3::timestamptz and mentions @> array[mentioned.id]) d
+      where finished_at >= $2::timestamptz and finished_at < $3::timestamptz and mentions @> array[mentioned.id] offset 0) d
   )
   select id from found where id > $4 order by id limit $5`;
 
@@ -123,6 +124,15 @@ export const FIND_MENTIONING = `
  */
 export const UNKNOWN_MENTIONS = `
   select id from webhook_delivery_log where mentions is null and id > $1 order by id limit $2`;
+
+/**
+ * Deliveries `d` with the given ids. The search for one id after the other (`offset 0`) uses the primary key. Without statistics, as after the
+ * start of a day or a restored backup, Postgres expects hundreds of rows for an id, and would scan each partition for all ids at once.
+ *
+ * @param ids a parameter with an array
+ */
+const byIdSql = (table: string, ids: string, columns: string) =>
+  `unnest(${ids}::text[]) as wanted(id) cross join lateral (select ${columns} from ${table} where id = wanted.id offset 0) d`;
 
 /** The statements that find deliveries about a user at endpoints of other users. */
 interface AboutUserSql {
@@ -150,8 +160,8 @@ interface AboutUserSql {
 }
 
 /** Returns the statement that reads a page of the ids of a user's records from one of the tables of a resource. */
-const recordIdsSql = (table: string, ownerColumn: string) => `
-  select id from ${quoteIdentifier(table)} where ${quoteIdentifier(ownerColumn)} = $1 and id > $2 order by id limit $3`;
+const recordIdsSql = ([table, owner]: readonly [table: string, ownerColumn: string]) => `
+  select id from ${table} where ${owner} = $1 and id > $2 order by id limit $3`;
 
 /** Creates the statements about a user. */
 export function aboutUserSql(resources: readonly ResourceGateway[], users: ResourceGateway): AboutUserSql {
@@ -169,22 +179,25 @@ export function aboutUserSql(resources: readonly ResourceGateway[], users: Resou
   );
   const isAbout = `coalesce(${terms.map((term) => `(${term})`).join(' or ')}, false)`;
   const DELIVERIES = `(${DELIVERY_TABLES.map(
-    (table) => `select id, event_id, type, subject_id, body, encrypted_body from ${table} where id = any($2::text[])`,
+    (table) => `select d.* from ${byIdSql(table, '$2', 'id, event_id, type, subject_id, body, encrypted_body')}`,
   ).join(' union all ')})`;
-  const mentionsRecordOfUser = Array.from(targets.values(), ({ gateway, plan }) =>
-    tablesOf(gateway).map(
-      (table) => `
-      exists (select from unnest(d.mentions) as mentioned(id) join ${quoteIdentifier(table)} r on r."id" = mentioned.id
-        where r.${quoteIdentifier(plan.ownerColumn!)} = $1)`,
-    ),
+  const ownedTables = Array.from(targets.values(), ({ gateway, plan }) =>
+    tablesOf(gateway).map((table) => [quoteIdentifier(table), quoteIdentifier(plan.ownerColumn!)] as const),
   ).flat();
+  const mentionRecord = ownedTables.map(
+    ([table, owner]) => `
+    or id in (select m.id from mentioned m join ${table} r on r."id" = m.record where r.${owner} = $1)`,
+  );
   return {
+    // A join for the whole page, because a search for each mention of each delivery would read a hundred times as many blocks.
     waitingDeliveries: `
-  select d.id, ${['d.mentions is null', '$1 = any(d.mentions)', ...mentionsRecordOfUser].join(' or ')}
-  from (select id, mentions from webhook_deliveries where id > $2 order by id limit $3) d order by d.id`,
-    recordIds: Array.from(targets.values(), ({ gateway, plan }) =>
-      tablesOf(gateway).map((table) => recordIdsSql(table, plan.ownerColumn!)),
-    ).flat(),
+  with page as materialized (
+    select id, mentions from webhook_deliveries where id > $2 order by id limit $3
+  ), mentioned as (
+    select p.id, m.record from page p cross join unnest(p.mentions) as m(record)
+  )
+  select id, mentions is null or $1 = any(mentions) ${mentionRecord.join('')} from page order by id`,
+    recordIds: ownedTables.map(recordIdsSql),
     // `offset 0` makes Postgres parse each body only once.
     deliveries: `
   select d.id, ${isAbout}, d.encrypted_body
@@ -261,6 +274,10 @@ export const removeLogOfSql = (table: (typeof DELIVERY_TABLES)[number]) => `
 export const REMOVE_EVENTS_OF = `
   delete from webhook_events where id in (select id from webhook_events where owner_id = $1 limit $2) returning 1`;
 
-/** Deletes deliveries. $1 ids. Run it for the log last, because deliveries move there meanwhile. */
-export const removeDeliveriesSql = (table: (typeof DELIVERY_TABLES)[number]) =>
-  `delete from ${table} where id = any($1::text[]) returning 1`;
+/**
+ * Deletes deliveries. $1 ids. Run it for the log last, because deliveries move there meanwhile. It finds the rows by their `ctid`, which is not
+ * unique among partitions, because a search by id is planned as a scan: see `byIdSql`.
+ */
+export const removeDeliveriesSql = (table: (typeof DELIVERY_TABLES)[number]) => `
+  delete from ${table} where ctid = any(array(select d.ctid from ${byIdSql(table, '$1', 'ctid')})) and id = any($1::text[])
+  returning 1`;

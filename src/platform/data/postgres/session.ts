@@ -28,9 +28,16 @@ export const POOLER_FORMATS = {
   standard_conforming_strings: FORMATS.standard_conforming_strings,
 } as const;
 
+/**
+ * How statements are planned. Without JIT compilation: no statement runs long enough to gain from it, and for a large table, or one without
+ * statistics, Postgres expects so many rows that compiling takes a hundred times as long as the statement itself.
+ */
+const PLANNING = { jit: 'off' } as const;
+
 /** The session settings of a role behind a pooler, which accepts none from its clients. */
 export const ROLE_SETTINGS: Readonly<Record<string, string>> = {
   ...FORMATS,
+  ...PLANNING,
   statement_timeout: `${STATEMENT_TIMEOUT_MS}ms`,
   idle_in_transaction_session_timeout: `${IDLE_IN_TRANSACTION_TIMEOUT_MS}ms`,
 };
@@ -50,12 +57,14 @@ export const HAS_FORMATS = `
   and (0.1::float8 + 0.2::float8)::text = '0.30000000000000004'
   and current_setting('standard_conforming_strings') = 'on'`;
 
-/** Adds the session settings to a database URL, after the options that the URL already has: the later of two values wins. */
-function addFormats(url: string): string {
+/** Adds the session settings to the options of a database URL. The later of two values wins: the options can replace `PLANNING`, but no format. */
+function addSettings(url: string): string {
   const address = new URL(url);
   const given = address.searchParams.get('options');
-  const formats = Object.entries(FORMATS).map(([name, value]) => `-c ${name}=${value}`);
-  address.searchParams.set('options', [...(given === null ? [] : [given]), ...formats].join(' '));
+  const optionsOf = (settings: Readonly<Record<string, string>>) =>
+    Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`);
+  const options = [...optionsOf(PLANNING), ...(given === null ? [] : [given]), ...optionsOf(FORMATS)];
+  address.searchParams.set('options', options.join(' '));
   return address.href;
 }
 
@@ -67,7 +76,7 @@ function addFormats(url: string): string {
  */
 export function createClientConfig(url: string, name: string, startup: boolean): pg.ClientConfig {
   return {
-    connectionString: startup ? addFormats(url) : url,
+    connectionString: startup ? addSettings(url) : url,
     application_name: name,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     ...(startup && {

@@ -1,12 +1,16 @@
-import { beforeEach, describe, expect, test } from 'vitest';
+import { Client } from 'pg';
+import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Person } from '../../../support/app.ts';
 import { openMailbox } from '../../../support/mailbox.ts';
+import { fetched, finished } from '../../privacy/export/app.ts';
 import { startOrganisationApp } from '../setup.ts';
 
 const {
   app,
   api,
   call: anonymous,
+  url,
+  env,
   person,
   organisation,
   addMember,
@@ -14,6 +18,9 @@ const {
 } = await startOrganisationApp({
   invitations: { maxPending: 3, perDay: 5 },
 });
+const sql = new Client({ connectionString: env.DATABASE_URL! });
+await sql.connect();
+afterAll(() => sql.end());
 const SUBJECT = 'You are invited to an organisation';
 let [owner, admin, guest] = [] as unknown as [Person, Person, Person];
 let team: { id: string; slug: string };
@@ -159,7 +166,44 @@ describe('the rights of the inviter', () => {
   });
 });
 
+test('an invitation to a user is in the export of their data, and an erasure of the account removes it', async () => {
+  const { id } = await invite(owner, guest.email);
+  const others = await invite(owner, `other-${team.slug}@example.com`);
+  const files = await fetched((await finished(guest.call)).url, { url });
+  expect(files['account/organisation-invitations.ndjson']).toMatchObject([{ id, email: guest.email }]);
+  const erased = await guest.call('POST', '/api/auth/me/erase', { password: 'correct horse battery' });
+  expect(erased.status).toBe(202);
+  await vi.waitUntil(
+    async () => (await sql.query('select from organisation_invitations where id = $1', [id])).rowCount === 0,
+    { timeout: 60_000, interval: 25 },
+  );
+  const { rows } = await sql.query('select id from organisation_invitations where organisation = $1', [team.id]);
+  expect(rows).toEqual([{ id: others.id }]);
+});
+
+test('an invitation to an organisation that was just deleted is refused like every other link that does not work', async () => {
+  const { token } = await invite(owner, guest.email);
+  // The memberships are deleted later, so the inviter still has the role.
+  await sql.query('delete from organisations where id = $1', [team.id]);
+  expect((await accept(guest, token)).body.error).toMatchObject(INVALID);
+});
+
 describe('limits', () => {
+  test('hold for expired invitations that are sent again, however many requests arrive at once', async () => {
+    const emails = ['a', 'b', 'c', 'd'].map((name) => `${name}-${team.slug}@example.com`);
+    const create = async (email: string) => (await owner.call('POST', path(), { email })).body.data.id as string;
+    const expired = [await create(emails[0]!), await create(emails[1]!)];
+    await sql.query(`update organisation_invitations set expires_at = now() - interval '1 minute' where id = any($1)`, [
+      expired,
+    ]);
+    await create(emails[2]!);
+    const pending = await create(emails[3]!);
+    const answers = await Promise.all(expired.map((id) => owner.call('POST', path(`/${id}/resend`))));
+    expect(answers.map(({ body }) => body.error?.code).sort()).toEqual(['LIMIT_REACHED', undefined]);
+    // Another e-mail of the day is not left, so only the limit of pending invitations can have passed this request.
+    expect((await owner.call('POST', path(`/${pending}/resend`))).body.error?.code).not.toBe('LIMIT_REACHED');
+  });
+
   test('hold for pending invitations, for those of a day, and for one address', async () => {
     const emails = ['a', 'b', 'c', 'd'].map((name) => `${name}-${team.slug}@example.com`);
     const answers = await Promise.all(emails.map((email) => owner.call('POST', path(), { email })));

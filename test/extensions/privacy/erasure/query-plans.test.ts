@@ -36,6 +36,16 @@ for (const table of ['notes_deleted', 'cards_deleted'])
      select ${id}, 'text', ${owner}, now(), now(), now() ${series}`,
     [ann.id],
   );
+// None of these rows is of the user.
+await client.query(
+  `insert into pushes (id, message, audience, status, devices, open_chunks)
+   select 'a' || lpad(to_hex(n), 23, '0'), '{}', jsonb_build_object('to', 'f' || n), 'no-devices', 0, 0 ${series}`,
+);
+await client.query(
+  `insert into mails (id, kind, data, recipient, status, finished_at)
+   select ${id}, 'told', case when n % 2 = 0 then jsonb_build_object('owner', 'f' || n, 'email', n || '@example.com') end,
+     case when n % 2 = 1 then n || '@example.com' end, 'sent', now() ${series}`,
+);
 const pushId = `'${Math.floor(Date.now() / 1000).toString(16)}' || lpad(to_hex(n), 16, '0')`;
 await client.query(
   `insert into pushes (id, message, audience, status, devices, open_chunks) select ${pushId}, '{}', '{}', 'sent', 2, 0 ${series}`,
@@ -66,6 +76,7 @@ await client.query(
   [ann.id],
 );
 const TABLES = [
+  'mails',
   'notes_deleted',
   'cards_deleted',
   'pushes',
@@ -100,7 +111,7 @@ async function finished(table: string): Promise<void> {
   });
 }
 
-test('an erasure reads archived records, pushes and events of its user but no rows of other users', async () => {
+test('an erasure reads archived records, pushes, e-mails and events of its user but no rows of other users', async () => {
   sent.mockClear();
   expect((await ann.call('POST', '/api/auth/me/erase', { password: 'correct horse battery' })).status).toBe(202);
   await finished('privacy_erasures');
@@ -119,7 +130,15 @@ test('an erasure reads archived records, pushes and events of its user but no ro
   await client.query(`update push_results set user_id = $1 where user_id is null`, [ann.id]);
   sent.mock.calls.splice(0, sent.mock.calls.length, ...calls);
   const all = await statements();
-  for (const table of ['notes_deleted', 'cards_deleted', 'push_results', 'webhook_events', 'webhook_delivery_log'])
+  for (const table of [
+    'notes_deleted',
+    'cards_deleted',
+    'pushes',
+    'push_results',
+    'mails',
+    'webhook_events',
+    'webhook_delivery_log',
+  ])
     expect(
       all.some(({ text }) => text.includes(table)),
       table,

@@ -5,10 +5,12 @@ import type { Host, ResourceGateway } from '../../../../src/declare/host.ts';
 import { webhookSettings } from '../../../../src/extensions/webhooks/settings/settings.ts';
 import { createWebhookUserData } from '../../../../src/extensions/webhooks/user-data/user-data.ts';
 import { defineResource, defineUser, f, privacy, webhooks } from '../../../../src/index.ts';
+import { createPartitions } from '../../../../src/platform/data/postgres/daily-partitions.ts';
 import { type Database, openDatabase } from '../../../../src/platform/data/postgres/database.ts';
 import { newId } from '../../../../src/platform/helpers/ids.ts';
 import { createLogger } from '../../../../src/platform/observability/log.ts';
 import { startTestApp } from '../../../support/app.ts';
+import { rowsRead } from '../../../support/database/query-plan.ts';
 import { ALL_DELIVERIES, finishDeliveries, reopenDeliveries } from '../../../support/webhooks/deliveries.ts';
 
 const user = defineUser();
@@ -160,3 +162,74 @@ test('an erasure deletes a delivery with a personal value, also under a former n
   const { rows } = await client.query(`select body::json -> 'data' ->> 'title' as title from ${ALL_DELIVERIES} d`);
   expect(rows).toEqual([{ title: 'of nobody' }]);
 });
+
+const OTHERS = 20_000;
+const TABLES = ['webhook_deliveries', 'webhook_delivery_log', 'letters'];
+// Ids of deliveries, records and users of others. Bodies of usual size, so that reading all of them costs more than searching an index.
+const INSERT_OTHERS = `
+  insert into webhook_delivery_log (id, endpoint_id, event_id, message_id, type, body, status, finished_at, mentions)
+  select '1' || lpad(to_hex(n), 23, '0'), $1, '2' || lpad(to_hex(n), 23, '0'), 'msg_' || n, 'letter.created',
+    '{"type":"letter.created","data":{"id":"' || '3' || lpad(to_hex(n), 23, '0') || '","title":"' || rpad('', 1000, md5(n::text)) || '"}}',
+    'succeeded', now() - n % 2 * interval '1 day', array['3' || lpad(to_hex(n), 23, '0'), '4' || lpad(to_hex(n % 1000), 23, '0')]
+  from generate_series(1, ${OTHERS}) n`;
+
+/** Deletes the user's deliveries as an erasure does. Returns the statements that read or delete deliveries, each with the rows and blocks that it reads. */
+async function explainErasure(): Promise<{ text: string; rows: number; blocks: number }[]> {
+  const statements: { text: string; rows: number; blocks: number }[] = [];
+  const { erase } = userData(async (text, values) => {
+    if (!/webhook_deliver/.test(text)) return;
+    await client.query('begin');
+    const { rows } = await client.query(`explain (analyze, buffers, format json) ${text}`, [...values]);
+    await client.query('rollback');
+    const { Plan: plan } = rows[0]['QUERY PLAN'][0];
+    const blocks = plan['Shared Hit Blocks'] + plan['Shared Read Blocks'];
+    statements.push({ text, rows: rowsRead(plan, TABLES), blocks });
+  });
+  await erase(userId);
+  return statements;
+}
+
+test('without statistics, as in a new partition, an erasure reads no finished deliveries of others', async () => {
+  const ABOUT = 400;
+  await createPartitions(
+    database,
+    { table: 'webhook_delivery_log', column: 'finished_at', keepMs: 1e9 },
+    Date.now() - 86_400_000,
+  );
+  const { rows: partitions } = await client.query(
+    `select relid::regclass as name from pg_partition_tree('webhook_delivery_log') where isleaf`,
+  );
+  for (const { name } of partitions) await client.query(`alter table ${name} set (autovacuum_enabled = false)`);
+  await client.query(INSERT_OTHERS, [endpoint]);
+  const ids = await addFinished(Array.from({ length: ABOUT }, (_, i) => ago(i % 2)));
+  const statements = await explainErasure();
+  // The bodies are checked, and the deliveries deleted, 200 at a time.
+  expect(statements.filter(({ rows }) => rows > 4 * 200)).toEqual([]);
+  expect(statements.some(({ text }) => DELETES.test(text))).toBe(true);
+  expect((await left()).length).toBe(OTHERS);
+  expect((await left()).filter(({ id }) => ids.includes(id))).toEqual([]);
+}, 120_000);
+
+test('an erasure joins a page of waiting deliveries with the records of the user, instead of a search for each mention', async () => {
+  const WAITING = 5000;
+  await client.query(
+    `insert into letters (id, title, writer, created_at, updated_at)
+     select '3' || lpad(to_hex(n), 23, '0'), 'text', case when n <= 3 then $1 else '4' || lpad(to_hex(n % 1000), 23, '0') end, now(), now()
+     from generate_series(1, ${OTHERS}) n`,
+    [userId],
+  );
+  await client.query(
+    `insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, subject_id, mentions)
+     select '1' || lpad(to_hex(n), 23, '0'), $1, '2' || lpad(to_hex(n), 23, '0'), 'msg_' || n, 'letter.created',
+       '{"type":"letter.created","data":{"id":"' || '3' || lpad(to_hex(n), 23, '0') || '","mobile":"+49 30 1"}}',
+       null, array['3' || lpad(to_hex(n), 23, '0'), '4' || lpad(to_hex(n % 1000), 23, '0')] from generate_series(1, ${WAITING}) n`,
+    [endpoint],
+  );
+  for (const table of ['letters', 'webhook_deliveries']) await client.query(`analyze ${table}`);
+  const statements = await explainErasure();
+  const pages = statements.filter(({ text }) => READS_WAITING.test(text));
+  expect(pages).not.toEqual([]);
+  expect(pages.filter(({ blocks }) => blocks > WAITING / 2)).toEqual([]);
+  expect(await left()).toHaveLength(WAITING - 3);
+  await client.query('delete from letters');
+}, 120_000);

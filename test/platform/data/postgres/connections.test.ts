@@ -44,6 +44,19 @@ async function openSessions(count: number): Promise<pg.Client[]> {
   return clients;
 }
 
+test('statements are planned without JIT compilation, unless the options of the address ask for it', async () => {
+  for (const [options, jit] of [
+    [requestedOptions, 'off'],
+    [`${requestedOptions} -c jit=on`, 'on'],
+  ] as const) {
+    const address = new URL(ownAddress);
+    address.searchParams.set('options', options);
+    const database = openDatabase(address.href, 'test', createLogger('silent', 'test'));
+    expect(await database.read({ text: 'show jit', values: [] })).toEqual([[jit]]);
+    await database.close();
+  }
+});
+
 test('a role that may not see the sessions of others counts them, and the limit with the fewest connections left decides', async () => {
   const [admin] = await openSessions(6);
   const url = new URL(ownAddress);

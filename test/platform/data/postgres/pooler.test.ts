@@ -237,8 +237,8 @@ describe.skipIf(binary === undefined)('behind PgBouncer in transaction mode', ()
       await app.close();
       await endSessions();
       const database = openDatabase(env.DATABASE_URL, 'test', log);
-      const text = `select current_setting('timezone'), current_setting('statement_timeout'), current_setting('idle_in_transaction_session_timeout')`;
-      expect(await database.read({ text, values: [] })).toEqual([['UTC', '7s', '1min']]);
+      const text = `select current_setting('timezone'), current_setting('statement_timeout'), current_setting('idle_in_transaction_session_timeout'), current_setting('jit')`;
+      expect(await database.read({ text, values: [] })).toEqual([['UTC', '7s', '1min', 'off']]);
       await database.close();
     }
   });

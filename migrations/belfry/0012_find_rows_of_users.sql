@@ -1,0 +1,1 @@
+DROP INDEX "pushes_unsent_index";
