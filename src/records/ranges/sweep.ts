@@ -8,14 +8,20 @@ import { MIN_RANGED_ROWS } from './range-use.ts';
 import { canHaveRanges, RANGE_TRIGGERS } from './triggers.ts';
 
 const EVERY_MS = 15_000;
-/** Rows of a new range. A larger one makes deep pages slower, and more ranges make totals slower. */
-const RANGE_ROWS = 10_000;
-/** Rows that one statement counts. */
-const ROWS_PER_STEP = 200_000;
-/** Ranges cover newer rows once they are this many: until then, lists count them one by one. */
-const MIN_NEW_ROWS = 5000;
-/** Rows are new for this long: changes of new rows need not be stored. */
-const NEW_SECONDS = 30;
+/** The sizes that decide what is counted when. */
+const SIZES = {
+  /** A table gets ranges from this number of rows on. */
+  tableRows: MIN_RANGED_ROWS,
+  /** Rows of a new range. A larger one makes deep pages slower, and more ranges make totals slower. */
+  rangeRows: 10_000,
+  /** Rows that one statement counts. */
+  rowsPerStep: 200_000,
+  /** Ranges cover newer rows once they are this many: until then, lists count them one by one. */
+  newRows: 5000,
+  /** Rows are new for this long: changes of new rows need not be stored. */
+  newSeconds: 30,
+};
+
 /** Steps of one sweep for one table. */
 const MAX_STEPS = 100;
 
@@ -24,14 +30,14 @@ type RangePosition = [at: string, id: string];
 
 const START: RangePosition = ['-infinity', ''];
 
-/** The tables that have ranges or should get some: with their OID, whether all triggers are enabled, and whether the ranges belong to this table. */
+/** The tables that have ranges or should get some: with their OID, whether the ranges belong to this table, and whether all triggers are enabled. */
 const FIND_TABLES = `
   select c.relname::text, c.oid::bigint, s.table_oid is not distinct from c.oid::bigint,
     (select count(*) from pg_trigger t where t.tgrelid = c.oid and t.tgname = any($2) and t.tgenabled = 'A') = ${RANGE_TRIGGERS.length}
   from unnest($1::text[]) as declared(name)
   join pg_class c on c.oid = to_regclass(quote_ident(declared.name))
   left join ranged_tables s on s.table_name = declared.name
-  where s.table_name is not null or c.reltuples >= ${MIN_RANGED_ROWS}`;
+  where s.table_name is not null or c.reltuples >= $3`;
 
 const REMOVE_OF_DROPPED_TABLES = 'delete from ranged_tables where to_regclass(quote_ident(table_name)) is null';
 
@@ -63,19 +69,19 @@ const ADD_CHANGES = `
   update record_ranges set rows = rows + sums.change from sums
   where table_name = $1 and record_ranges.from_at = sums.from_at and record_ranges.from_id = sums.from_id`;
 
-/** The first ranges that should be divided, or joined: from the position, to the position. */
-const FIND_UNEVEN = `
+/** The first range that should be divided, or the first two that should be joined: from the position, to the position. */
+const findUnevenSql = ({ rangeRows }: typeof SIZES) => `
   select from_at::text, from_id, coalesce(end_at, $2::timestamptz + interval '1 microsecond')::text, coalesce(end_id, '')
   from (
     select from_at, from_id,
-      case when rows > ${2 * RANGE_ROWS} then lead(from_at) over later else lead(from_at, 2) over later end as end_at,
-      case when rows > ${2 * RANGE_ROWS} then lead(from_id) over later else lead(from_id, 2) over later end as end_id,
-      rows > ${2 * RANGE_ROWS} or rows + lead(rows) over later <= ${RANGE_ROWS / 2} as is_uneven
+      case when rows > ${2 * rangeRows} then lead(from_at) over later else lead(from_at, 2) over later end as end_at,
+      case when rows > ${2 * rangeRows} then lead(from_id) over later else lead(from_id, 2) over later end as end_id,
+      rows > ${2 * rangeRows} or rows + lead(rows) over later <= ${rangeRows / 2} as is_uneven
     from record_ranges where table_name = $1 window later as (order by from_at, from_id)) ranges
   where is_uneven order by from_at, from_id limit 1`;
 
 /** Counts the rows between two positions again, and replaces their ranges. The rows and the changes that count for them are those of one snapshot. */
-function recountSql(table: string): string {
+function recountSql(table: string, { rangeRows }: typeof SIZES): string {
   return `
   with changes as (
     delete from record_range_changes where table_name = $1 and (at, id) >= ($2::timestamptz, $3) and (at, id) < ($4::timestamptz, $5)),
@@ -88,55 +94,63 @@ function recountSql(table: string): string {
     where created_at >= $2 and created_at <= $4 and (created_at, id) >= ($2::timestamptz, $3) and (created_at, id) < ($4::timestamptz, $5)),
   counted as (
     select case place when 0 then $2 else created_at end as at, case place when 0 then $3 else id end as id,
-      least(${RANGE_ROWS}, total - place) as rows
-    from placed where place % ${RANGE_ROWS} = 0
+      least(${rangeRows}, total - place) as rows
+    from placed where place % ${rangeRows} = 0
     union all select $2, $3, 0 where not exists (select from placed))
   insert into record_ranges (table_name, from_at, from_id, rows)
   select $1, at, id, rows from counted where (select count(*) from old) >= 0`;
 }
 
 // From the next step on, the triggers store changes of rows up to the new `next`.
-function findNextSql(table: string): string {
-  const newRows = `from ${quoteIdentifier(table)} where created_at > $1::timestamptz and created_at <= 'infinity'`;
-  const newest = `date_trunc('second', now() - interval '${NEW_SECONDS} seconds')`;
+function findNextSql(table: string, { newSeconds, rowsPerStep, newRows }: typeof SIZES): string {
+  const rows = `from ${quoteIdentifier(table)} where created_at > $1::timestamptz and created_at <= 'infinity'`;
+  const newest = `date_trunc('second', now() - interval '${newSeconds} seconds')`;
   return `
   select next::text from (select greatest(to_timestamp(1), least(
-    (select date_trunc('second', created_at) + interval '1 second' ${newRows} order by created_at, id offset ${ROWS_PER_STEP} limit 1),
+    (select date_trunc('second', created_at) + interval '1 second' ${rows} order by created_at, id offset ${rowsPerStep} limit 1),
     ${newest})) as next) found
   where next > $1::timestamptz
-    and exists (select ${newRows} and created_at <= ${newest} order by created_at, id offset ${MIN_NEW_ROWS} limit 1)`;
+    and exists (select ${rows} and created_at <= ${newest} order by created_at, id offset ${newRows} limit 1)`;
 }
 
 const setSequenceSql = (
   sequence: string,
 ) => `select setval(${sequence}, greatest(pg_sequence_last_value(${sequence}::regclass),
   extract(epoch from $1::timestamptz)::bigint))`;
-// After the sequence has its new value: the snapshot shows which transactions may have read the old one.
-const SET_NEXT = `update ranged_tables set next = $2, next_xid = pg_snapshot_xmax(pg_current_snapshot())::text where table_name = $1`;
+// A transaction of its own, so that its id is assigned after the sequence has the new value: transactions with lower ids may have read the old one.
+const SET_NEXT = `
+  update ranged_tables set next = $3, next_xid = pg_current_xact_id()::text
+  where table_name = $1 and until = $2::timestamptz and next is null returning 1`;
 const SET_UNTIL = `update ranged_tables set until = next, next = null, next_xid = null where table_name = $1`;
 
 /** The work on the ranges of one table. */
-function createRangeSteps(database: Database, table: string) {
+function createRangeSteps(database: Database, table: string, sizes: typeof SIZES) {
   const sequence = quoteLiteral(quoteIdentifier(rangeSequenceName(table)));
-  const [recountText, findNextText] = [recountSql(table), findNextSql(table)];
+  const texts = {
+    recount: recountSql(table, sizes),
+    findNext: findNextSql(table, sizes),
+    findUneven: findUnevenSql(sizes),
+  };
   const recount = (tx: Executor, from: RangePosition, to: RangePosition) =>
-    tx.write({ text: recountText, values: [table, ...from, ...to] });
+    tx.write({ text: texts.recount, values: [table, ...from, ...to] });
 
   async function improve(tx: Executor, until: string): Promise<boolean> {
     await tx.write({ text: ADD_CHANGES, values: [table, until] });
-    const [uneven] = await tx.write<[string, string, string, string]>({ text: FIND_UNEVEN, values: [table, until] });
+    const [uneven] = await tx.write<[string, string, string, string]>({
+      text: texts.findUneven,
+      values: [table, until],
+    });
     if (uneven === undefined) return false;
     const [fromAt, fromId, toAt, toId] = uneven;
     await recount(tx, [fromAt, fromId], [toAt, toId]);
     return true;
   }
 
-  async function proposeNext(tx: Executor, until: string): Promise<boolean> {
-    const [found] = await tx.write<[string]>({ text: findNextText, values: [until] });
+  async function proposeNext(until: string): Promise<boolean> {
+    const [found] = await database.write<[string]>({ text: texts.findNext, values: [until] });
     if (found === undefined) return false;
-    await tx.write({ text: setSequenceSql(sequence), values: found });
-    await tx.write({ text: SET_NEXT, values: [table, found[0]] });
-    return true;
+    await database.write({ text: setSequenceSql(sequence), values: found });
+    return (await database.write({ text: SET_NEXT, values: [table, until, found[0]] })).length > 0;
   }
 
   return {
@@ -148,22 +162,22 @@ function createRangeSteps(database: Database, table: string) {
       }),
 
     /** Takes the next step. Resolves with whether another one may follow. */
-    step: (oid: number) =>
-      database.transaction(async (tx) => {
+    async step(oid: number): Promise<boolean> {
+      const done = await database.transaction(async (tx) => {
         const [state] = await tx.write<[string, string, string | null, string | null, boolean]>({
           text: LOCK,
           values: [table, oid],
         });
         if (state === undefined) return false;
         const [until, afterUntil, next, afterNext, isSettled] = state;
-        if (next !== null) {
-          if (!isSettled) return false;
-          await recount(tx, until === '-infinity' ? START : [afterUntil, ''], [afterNext!, '']);
-          await tx.write({ text: SET_UNTIL, values: [table] });
-          return true;
-        }
-        return (until !== '-infinity' && (await improve(tx, until))) || proposeNext(tx, until);
-      }),
+        if (next === null) return (until !== '-infinity' && (await improve(tx, until))) || { until };
+        if (!isSettled) return false;
+        await recount(tx, until === '-infinity' ? START : [afterUntil, ''], [afterNext!, '']);
+        await tx.write({ text: SET_UNTIL, values: [table] });
+        return true;
+      });
+      return typeof done === 'boolean' ? done : proposeNext(done.until);
+    },
   };
 }
 
@@ -174,16 +188,16 @@ function createRangeSteps(database: Database, table: string) {
  * `next`, then waits until no older transaction is running, and only then counts. A read adds the stored changes that it sees, so it is exact
  * before and after each step.
  */
-export function createRangeSweep(database: Database, resources: readonly CompiledResource[]): Sweep {
+export function createRangeSweep(database: Database, resources: readonly CompiledResource[], sizes = SIZES): Sweep {
   const tables = resources.filter(canHaveRanges).map(({ table }) => table);
-  const stepsOf = new Map(tables.map((table) => [table, createRangeSteps(database, table)]));
+  const stepsOf = new Map(tables.map((table) => [table, createRangeSteps(database, table, sizes)]));
   return {
     name: 'record ranges',
     everyMs: EVERY_MS,
     async run() {
       const found = await database.write<[string, number, boolean, boolean]>({
         text: FIND_TABLES,
-        values: [tables, RANGE_TRIGGERS],
+        values: [tables, RANGE_TRIGGERS, sizes.tableRows],
       });
       if (found.length === 0) return;
       await database.write({ text: REMOVE_OF_DROPPED_TABLES, values: [] });
