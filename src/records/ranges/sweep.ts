@@ -30,9 +30,9 @@ type RangePosition = [at: string, id: string];
 
 const START: RangePosition = ['-infinity', ''];
 
-/** The tables that have ranges or should get some: with their OID, whether the ranges belong to this table, and whether all triggers are enabled. */
+/** The tables that have ranges or should get some: with their OID, that of the table with the ranges, and whether all triggers are enabled. */
 const FIND_TABLES = `
-  select c.relname::text, c.oid::bigint, s.table_oid is not distinct from c.oid::bigint,
+  select c.relname::text, c.oid::bigint, s.table_oid,
     (select count(*) from pg_trigger t where t.tgrelid = c.oid and t.tgname = any($2) and t.tgenabled = 'A') = ${RANGE_TRIGGERS.length}
   from unnest($1::text[]) as declared(name)
   join pg_class c on c.oid = to_regclass(quote_ident(declared.name))
@@ -41,12 +41,13 @@ const FIND_TABLES = `
 
 const REMOVE_OF_DROPPED_TABLES = 'delete from ranged_tables where to_regclass(quote_ident(table_name)) is null';
 
-const REMOVE = 'delete from ranged_tables where table_name = $1';
+const REMOVE = 'delete from ranged_tables where table_name = $1 and table_oid = $2';
+const ADD = `
+  insert into ranged_tables (table_name, table_oid, until) values ($1, $2, '-infinity') on conflict do nothing returning 1`;
 /** Ranges and changes that an earlier state of the table has left. */
 const REMOVE_LEFTOVERS = `
   with ranges as (delete from record_ranges where table_name = $1)
   delete from record_range_changes where table_name = $1`;
-const ADD = `insert into ranged_tables (table_name, table_oid, until) values ($1, $2, '-infinity') on conflict do nothing`;
 
 // `settled`: no transaction that may have changed a row up to `next` without storing it is still running.
 const LOCK = `
@@ -154,16 +155,18 @@ function createRangeSteps(database: Database, table: string, sizes: typeof SIZES
   }
 
   return {
-    /** Begins to count the table in ranges. */
+    /** Begins to count the table in ranges, unless another relay has begun. */
     begin: (oid: number) =>
       database.transaction(async (tx) => {
-        await tx.write({ text: REMOVE_LEFTOVERS, values: [table] });
-        await tx.write({ text: ADD, values: [table, oid] });
+        const added = await tx.write({ text: ADD, values: [table, oid] });
+        if (added.length > 0) await tx.write({ text: REMOVE_LEFTOVERS, values: [table] });
       }),
 
     /** Takes the next step. Resolves with whether another one may follow. */
     async step(oid: number): Promise<boolean> {
       const done = await database.transaction(async (tx) => {
+        // Before the state: a truncation locks the table first, too.
+        await tx.write({ text: `lock table ${quoteIdentifier(table)} in access share mode`, values: [] });
         const [state] = await tx.write<[string, string, string | null, string | null, boolean]>({
           text: LOCK,
           values: [table, oid],
@@ -195,17 +198,18 @@ export function createRangeSweep(database: Database, resources: readonly Compile
     name: 'record ranges',
     everyMs: EVERY_MS,
     async run() {
-      const found = await database.write<[string, number, boolean, boolean]>({
+      const found = await database.write<[string, number, number | null, boolean]>({
         text: FIND_TABLES,
         values: [tables, RANGE_TRIGGERS, sizes.tableRows],
       });
       if (found.length === 0) return;
       await database.write({ text: REMOVE_OF_DROPPED_TABLES, values: [] });
-      for (const [table, oid, isOwn, isComplete] of found) {
+      for (const [table, oid, rangedOid, isComplete] of found) {
         const { begin, step } = stepsOf.get(table)!;
-        if (!isOwn || !isComplete) await database.write({ text: REMOVE, values: [table] });
+        const isRanged = rangedOid === oid && isComplete;
+        if (rangedOid !== null && !isRanged) await database.write({ text: REMOVE, values: [table, rangedOid] });
         if (!isComplete) continue;
-        if (!isOwn) await begin(oid);
+        if (!isRanged) await begin(oid);
         for (let steps = 0; steps < MAX_STEPS && (await step(oid)); steps++);
       }
     },
