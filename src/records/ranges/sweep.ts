@@ -30,11 +30,15 @@ type RangePosition = [at: string, id: string];
 
 const START: RangePosition = ['-infinity', ''];
 
-/** The tables that have ranges or should get some: with their OID, that of the table with the ranges, and whether all triggers are enabled. */
+/**
+ * The tables that have ranges or should get some: with their OID, that of the table with the ranges, and whether changes can be stored: all
+ * triggers are enabled, and this role may set the sequence.
+ */
 const FIND_TABLES = `
   select c.relname::text, c.oid::bigint, s.table_oid,
     (select count(*) from pg_trigger t where t.tgrelid = c.oid and t.tgname = any($2) and t.tgenabled = 'A') = ${RANGE_TRIGGERS.length}
-  from unnest($1::text[]) as declared(name)
+      and coalesce(has_sequence_privilege(to_regclass(quote_ident(declared.sequence))::oid, 'update'), false)
+  from unnest($1::text[], $4::text[]) as declared(name, sequence)
   join pg_class c on c.oid = to_regclass(quote_ident(declared.name))
   left join ranged_tables s on s.table_name = declared.name
   where s.table_name is not null or c.reltuples >= $3`;
@@ -200,7 +204,7 @@ export function createRangeSweep(database: Database, resources: readonly Compile
     async run() {
       const found = await database.write<[string, number, number | null, boolean]>({
         text: FIND_TABLES,
-        values: [tables, RANGE_TRIGGERS, sizes.tableRows],
+        values: [tables, RANGE_TRIGGERS, sizes.tableRows, tables.map(rangeSequenceName)],
       });
       if (found.length === 0) return;
       await database.write({ text: REMOVE_OF_DROPPED_TABLES, values: [] });

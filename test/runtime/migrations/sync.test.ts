@@ -129,3 +129,23 @@ test('a database managed by migrations is not synced, and one managed by sync is
   await synced.sync(resources);
   await expect(synced.apply()).rejects.toThrow('created by npx belfry dev');
 });
+
+test('the triggers that count rows in ranges follow a table that is renamed, and go with its times of creation', async () => {
+  const project = await createMigrationProject();
+  const fields = { title: f.string() };
+  const readTriggers = (table: string) =>
+    project.query(
+      `select count(*)::int as triggers, (select count(*)::int from pg_class where relkind = 'S' and relname = $2) as sequences
+       from pg_trigger where tgrelid = $1::regclass and tgname like 'belfry_range_%' and tgenabled = 'A'`,
+      [table, `${table}_ranged_until`],
+    );
+  await withThings(project, fields, { title: 'kept' });
+  expect(await readTriggers('things')).toEqual([{ triggers: 4, sequences: 1 }]);
+  await project.sync([defineUser(), defineResource('part', { fields, renamedFrom: 'thing' })]);
+  expect(await readTriggers('parts')).toEqual([{ triggers: 4, sequences: 1 }]);
+  await project.sync([defineUser(), defineResource('part', { fields, timestamps: false })], 'anything');
+  expect(await readTriggers('parts')).toEqual([{ triggers: 0, sequences: 0 }]);
+  await project.sync([defineUser(), defineResource('part', { fields })]);
+  expect(await readTriggers('parts')).toEqual([{ triggers: 4, sequences: 1 }]);
+  expect(await project.query('select title from parts')).toEqual([{ title: 'kept' }]);
+});
