@@ -14,7 +14,7 @@ import type { Settings } from '../platform/settings/settings.ts';
 import type { Push } from '../push/index.ts';
 import { type NormalizationOptions, normalizeTexts } from '../records/bulk/normalize-texts.ts';
 import { createResourceTables, type Records, withArchives } from '../records/index.ts';
-import { createRangeStatements } from '../records/ranges/triggers.ts';
+import { RANGE_STATEMENTS } from '../records/ranges/triggers.ts';
 import { withMigrationClient, withPostgres } from './connections/connect.ts';
 import { createCore, createPlatform } from './core.ts';
 import { collectNonResourceTables, type Declarations } from './declarations.ts';
@@ -101,7 +101,7 @@ export function assembleApp(
     withArchives(compiled),
     [
       ...createTrackingStatements(compiled),
-      ...createRangeStatements(compiled),
+      ...RANGE_STATEMENTS,
       ...declared.extensions.flatMap(({ statements = [] }) => statements),
     ],
     otherTables,

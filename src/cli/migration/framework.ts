@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { keepDaysStatement } from '../../extensions/audit/tables.ts';
-import { findRangedTable } from '../../records/ranges/triggers.ts';
 import { FRAMEWORK_MIGRATIONS, readPublishedMigrations } from '../../runtime/migrations/framework.ts';
 import type { DeclaredFacts } from '../../runtime/migrations/plan/declared.ts';
 import type { Snapshot, TableShape } from '../../runtime/migrations/plan/snapshot.ts';
@@ -30,8 +29,7 @@ function filterTables(snapshot: Snapshot, keep: (key: string) => boolean): Snaps
 /** Returns Belfry's part of a snapshot: its statements, and every table that belongs to no resource. */
 export function keepFrameworkParts(snapshot: Snapshot, declared: DeclaredFacts): Snapshot {
   const kept = filterTables(snapshot, (key) => !declared.tables.has(key.replace('public.', '')));
-  const statements = statementsOf(snapshot).filter((one) => !declared.tables.has(findRangedTable(one) ?? ''));
-  return withStatements({ ...kept, belfry: { columns: {}, resources: {} } }, statements);
+  return withStatements({ ...kept, belfry: { columns: {}, resources: {} } }, statementsOf(snapshot));
 }
 
 /** The earlier form of the function `audit_stays`, which contained the number of days. */

@@ -150,8 +150,8 @@ export async function generate(
  * @param given the command line: see `readMigrationArguments`
  */
 export async function generateFramework(app: DeclaredTables, given: readonly string[]): Promise<Outcome> {
-  const next = keepFrameworkParts(takeSnapshot(app.tables, app.declared), app.declared);
-  const declared = { ...app.declared, statements: next.belfry?.statements ?? [] };
+  const { declared } = app;
+  const next = keepFrameworkParts(takeSnapshot(app.tables, declared), declared);
   const write = (migrations: NewMigration[]) => {
     const names = writeMigrations(FRAMEWORK_MIGRATIONS, migrations);
     addToPublished(names);

@@ -31,17 +31,24 @@ type RangePosition = [at: string, id: string];
 const START: RangePosition = ['-infinity', ''];
 
 /**
- * The tables that have ranges or should get some: with their OID, that of the table with the ranges, and whether changes can be stored: all
- * triggers are enabled, and this role may set the sequence.
+ * The tables that have ranges or should get some: with their OID, that of the table with the ranges, whether changes can be stored (all
+ * triggers are enabled, and this role may set the sequence), and whether triggers or the sequence are missing.
  */
 const FIND_TABLES = `
   select c.relname::text, c.oid::bigint, s.table_oid,
-    (select count(*) from pg_trigger t where t.tgrelid = c.oid and t.tgname = any($2) and t.tgenabled = 'A') = ${RANGE_TRIGGERS.length}
-      and coalesce(has_sequence_privilege(to_regclass(quote_ident(declared.sequence))::oid, 'update'), false)
+    t.enabled = ${RANGE_TRIGGERS.length} and coalesce(has_sequence_privilege(q.sequence::oid, 'update'), false),
+    t.existing < ${RANGE_TRIGGERS.length} or q.sequence is null
   from unnest($1::text[], $4::text[]) as declared(name, sequence)
+  cross join lateral (select to_regclass(quote_ident(declared.sequence)) as sequence) q
   join pg_class c on c.oid = to_regclass(quote_ident(declared.name))
+  cross join lateral (
+    select count(*) as existing, count(*) filter (where tgenabled = 'A') as enabled
+    from pg_trigger where tgrelid = c.oid and tgname = any($2)) t
   left join ranged_tables s on s.table_name = declared.name
   where s.table_name is not null or c.reltuples >= $3`;
+
+/** Postgres's codes for a lock that others keep for too long, and for a role that does not own the table. */
+const CANNOT_CREATE_TRIGGERS = new Set(['55P03', '42501']);
 
 const REMOVE_OF_DROPPED_TABLES = 'delete from ranged_tables where to_regclass(quote_ident(table_name)) is null';
 
@@ -159,6 +166,19 @@ function createRangeSteps(database: Database, table: string, sizes: typeof SIZES
   }
 
   return {
+    /** Creates the triggers. Resolves with whether they exist: writers of the table must not wait long, and this role may not be its owner. */
+    createTriggers: () =>
+      database
+        .transaction(async (tx) => {
+          await tx.write({ text: `set local lock_timeout = '500ms'`, values: [] });
+          await tx.write({ text: 'select belfry_count_in_ranges($1, $2)', values: [table, rangeSequenceName(table)] });
+          return true;
+        })
+        .catch((error: Error & { code?: string }) => {
+          if (CANNOT_CREATE_TRIGGERS.has(error.code ?? '')) return false;
+          throw error;
+        }),
+
     /** Begins to count the table in ranges, unless another relay has begun. */
     begin: (oid: number) =>
       database.transaction(async (tx) => {
@@ -202,17 +222,17 @@ export function createRangeSweep(database: Database, resources: readonly Compile
     name: 'record ranges',
     everyMs: EVERY_MS,
     async run() {
-      const found = await database.write<[string, number, number | null, boolean]>({
+      const found = await database.write<[string, number, number | null, boolean, boolean]>({
         text: FIND_TABLES,
         values: [tables, RANGE_TRIGGERS, sizes.tableRows, tables.map(rangeSequenceName)],
       });
       if (found.length === 0) return;
       await database.write({ text: REMOVE_OF_DROPPED_TABLES, values: [] });
-      for (const [table, oid, rangedOid, isComplete] of found) {
-        const { begin, step } = stepsOf.get(table)!;
+      for (const [table, oid, rangedOid, isComplete, isMissing] of found) {
+        const { createTriggers, begin, step } = stepsOf.get(table)!;
         const isRanged = rangedOid === oid && isComplete;
         if (rangedOid !== null && !isRanged) await database.write({ text: REMOVE, values: [table, rangedOid] });
-        if (!isComplete) continue;
+        if (!isComplete && !(isMissing && (await createTriggers()))) continue;
         if (!isRanged) await begin(oid);
         for (let steps = 0; steps < MAX_STEPS && (await step(oid)); steps++);
       }

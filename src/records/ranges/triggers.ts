@@ -1,6 +1,4 @@
-import { quoteLiteral } from '../../platform/data/postgres/values.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
-import { rangeSequenceName } from '../schema/table-names.ts';
 
 /** The triggers on the table of a resource. All of them must exist and be enabled, or the table is not counted in ranges. */
 export const RANGE_TRIGGERS = [
@@ -58,21 +56,8 @@ begin
     enable always trigger belfry_range_row_moved, enable always trigger belfry_range_rows_truncated', counted);
 end $body$;`;
 
-const triggersSql = (table: string) =>
-  `select belfry_count_in_ranges(${quoteLiteral(table)}, ${quoteLiteral(rangeSequenceName(table))});`;
-
-const TRIGGERS_OF_TABLE = /^select belfry_count_in_ranges\('((?:[^']|'')+)'/;
-
-/** Returns the table whose triggers a statement of `createRangeStatements` creates; undefined for any other statement. */
-export function findRangedTable(statement: string): string | undefined {
-  return TRIGGERS_OF_TABLE.exec(statement)?.[1]?.replaceAll("''", "'");
-}
-
 /**
- * The SQL statements by which Postgres itself stores how the ranges of a table change, whoever writes its rows. A new row in a small table, or one
- * that is newer than all ranges, only costs a comparison.
+ * The functions by which Postgres itself stores how the ranges of a table change, whoever writes its rows. The sweep creates the triggers of a table
+ * once it is large. A new row that is newer than all ranges only costs a comparison.
  */
-export function createRangeStatements(resources: readonly CompiledResource[]): string[] {
-  const tables = resources.filter(canHaveRanges).map(({ table }) => table);
-  return tables.length === 0 ? [] : [STORE_CHANGE_FUNCTION, CREATE_TRIGGERS_FUNCTION, ...tables.map(triggersSql)];
-}
+export const RANGE_STATEMENTS = [STORE_CHANGE_FUNCTION, CREATE_TRIGGERS_FUNCTION];

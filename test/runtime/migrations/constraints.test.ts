@@ -38,7 +38,7 @@ const readConstraints = async (project: MigrationProject, table = 'bookings') =>
         `select conname as name, pg_get_constraintdef(oid) as is from pg_constraint where conrelid = $1::regclass and contype in ('c', 'x')
          union all select indexrelid::regclass::text, pg_get_indexdef(indexrelid) from pg_index
           where indrelid = $1::regclass and indisunique and not indisprimary
-         union all select 'trigger ' || tgname, pg_get_triggerdef(oid) from pg_trigger where tgrelid = $1::regclass and not tgisinternal and tgname not like 'belfry_range_%'
+         union all select 'trigger ' || tgname, pg_get_triggerdef(oid) from pg_trigger where tgrelid = $1::regclass and not tgisinternal
          order by 1`,
         [table],
       )
