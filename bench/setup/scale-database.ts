@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { createScaleApp, ROWS, type Size } from '../apps/scale.ts';
 import { withClient } from './database.ts';
@@ -31,15 +32,23 @@ async function fillTable(client: pg.Client, table: Size): Promise<void> {
   await client.query(`vacuum analyze ${table}`);
 }
 
+/** Waits until the relay has counted the large table in ranges, as it does within seconds of the rows' analysis. */
+async function countInRanges(client: pg.Client): Promise<void> {
+  const query = `select from ranged_tables where table_name = 'many' and next is null and until > now() - interval '1 hour'`;
+  while ((await client.query(query)).rowCount === 0) await sleep(100);
+}
+
 /** Creates both tables and their rows. */
 export async function fillScaleDatabase(servers: Servers): Promise<void> {
   const app = createScaleApp(createBelfryEnvironment(servers));
   await app.migrate({ mode: 'sync' });
-  await app.close();
   await withClient(servers.databaseUrl, async (client) => {
     await insertUsers(client);
     await client.query(`update users set roles = '{user,admin}' where email = $1`, [`user${ADMIN}@example.com`]);
     for (const table of Object.keys(ROWS) as Size[]) await fillTable(client, table);
+    await app.start({ port: 0, roles: ['relay'] });
+    await countInRanges(client);
     await client.query('checkpoint');
   });
+  await app.close();
 }

@@ -79,6 +79,7 @@ export const roomOrders: Record<string, readonly string[]> = {
   records: [
     'fields',
     'schema',
+    'ranges',
     'query',
     'aggregate',
     'configuration',

@@ -14,6 +14,7 @@ import type { Settings } from '../platform/settings/settings.ts';
 import type { Push } from '../push/index.ts';
 import { type NormalizationOptions, normalizeTexts } from '../records/bulk/normalize-texts.ts';
 import { createResourceTables, type Records, withArchives } from '../records/index.ts';
+import { RANGE_STATEMENTS } from '../records/ranges/triggers.ts';
 import { withMigrationClient, withPostgres } from './connections/connect.ts';
 import { createCore, createPlatform } from './core.ts';
 import { collectNonResourceTables, type Declarations } from './declarations.ts';
@@ -98,7 +99,11 @@ export function assembleApp(
   const tables = { ...otherTables, ...createResourceTables(compiled) };
   const declaredFacts = collectDeclaredFacts(
     withArchives(compiled),
-    [...createTrackingStatements(compiled), ...declared.extensions.flatMap(({ statements = [] }) => statements)],
+    [
+      ...createTrackingStatements(compiled),
+      ...RANGE_STATEMENTS,
+      ...declared.extensions.flatMap(({ statements = [] }) => statements),
+    ],
     otherTables,
   );
   const ready = () =>

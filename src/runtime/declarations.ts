@@ -15,6 +15,7 @@ import { outbox } from '../platform/work/outbox/table.ts';
 import { pushTables, transportConfigErrors } from '../push/index.ts';
 import type { Transport } from '../push/message/transport.ts';
 import { checkResources } from '../records/configuration/find-errors.ts';
+import { rangeTables } from '../records/ranges/tables.ts';
 import { checkAccountFields, checkExtensions, checkExtensionTables, collectResourceOptions } from './config-errors.ts';
 import { idempotencyTables } from './http/idempotency/index.ts';
 import type { ProjectMail } from './mail-outlet.ts';
@@ -46,6 +47,7 @@ const CORE_TABLES: Record<string, PgTable> = {
   ...mailTables,
   ...fileTables,
   ...jobTables,
+  ...rangeTables,
 };
 
 /** The tables that do not belong to resources, by name. */

@@ -9,6 +9,7 @@ import type { MailComposer } from '../platform/mail/worker.ts';
 import { checkReplacementRoutes } from '../records/configuration/deprecation-errors.ts';
 import { checkExtensionRoutes } from '../records/configuration/route-errors.ts';
 import { withArchives } from '../records/index.ts';
+import { createRangeSweep } from '../records/ranges/sweep.ts';
 import { findEncryptedColumns } from '../records/store/encrypted-values.ts';
 import {
   checkExtensionApis,
@@ -105,7 +106,11 @@ function createCoreParts(
 ): FeatureParts {
   const signInSteps = extensions.flatMap(({ parts }) => parts.signInStep ?? []);
   return mergeParts(
-    { routes: records.routes, encrypted: findEncryptedColumns(withArchives(compiled)) },
+    {
+      routes: records.routes,
+      encrypted: findEncryptedColumns(withArchives(compiled)),
+      sweeps: [createRangeSweep(platform.database, compiled)],
+    },
     files.parts,
     push.parts,
     mail.parts,

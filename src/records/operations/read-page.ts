@@ -65,6 +65,16 @@ function readFromNearerEnd({ limit, offset }: Slice, total: number): Omit<Slice,
     : { limit, offset };
 }
 
+/** Reads a deep slice from the range in which it begins; undefined if the list has no ranges. */
+async function readFromRange(pageRead: PageRead, slice: Omit<Slice, 'after'>): Promise<PageRecords | undefined> {
+  const { store, query, after } = pageRead;
+  if (after !== undefined || query.windowSearch !== undefined) return undefined;
+  if (!store.beginsInRange(query, slice.offset)) return undefined;
+  const page = await readSlice(pageRead, { ...slice, byRanges: true });
+  // Either the list has become shorter, or the ranges are gone.
+  return page.records.length === 0 ? undefined : page;
+}
+
 /** Reads the records of a slice, and counts the whole list. */
 async function readSliceAndTotal(pageRead: PageRead, slice: Omit<Slice, 'after'>): Promise<[PageRecords, number]> {
   const { store, query } = pageRead;
@@ -76,6 +86,8 @@ async function readSliceAndTotal(pageRead: PageRead, slice: Omit<Slice, 'after'>
   if (slice.offset >= total) return [{ records: [], isCut: false }, total];
   // Sorting by referenced records reads the whole list from either end.
   if (sortsByRelated(query.sort)) return [await readSlice(pageRead, slice), total];
+  const fromRange = await readFromRange(pageRead, slice);
+  if (fromRange !== undefined) return [fromRange, total];
   return [await readSlice(pageRead, readFromNearerEnd({ ...slice, after: undefined }, total)), total];
 }
 
@@ -97,10 +109,11 @@ async function readSliceAndCappedTotal(
   pageRead: PageRead,
   slice: Omit<Slice, 'after'>,
 ): Promise<[PageRecords, CappedTotal | undefined]> {
-  if (pageRead.query.count === 'none') return [await readSlice(pageRead, slice), undefined];
+  const readRows = async () => (await readFromRange(pageRead, slice)) ?? readSlice(pageRead, slice);
+  if (pageRead.query.count === 'none') return [await readRows(), undefined];
   if (slice.offset <= MAX_FAST_OFFSET) return Promise.all([readSlice(pageRead, slice), countUpToCap(pageRead)]);
   const counted = await countUpToCap(pageRead);
-  return [counted.totalCapped ? await readSlice(pageRead, slice) : { records: [], isCut: false }, counted];
+  return [counted.totalCapped ? await readRows() : { records: [], isCut: false }, counted];
 }
 
 /** Reads a page of a list, with the total that its query requests. */

@@ -28,9 +28,17 @@ export function archiveRelationNames(table: string): string[] {
   return [archive, primaryKeyName(archive), archiveDeletionTimeIndexName(archive), archiveOwnerIndexName(archive)];
 }
 
+/**
+ * The sequence of a table whose value is the second, since 1970, up to which changes of the table's rows are stored
+ * (src/records/ranges/triggers.ts).
+ */
+export function rangeSequenceName(table: string): string {
+  return shortenIdentifier(`${table}_ranged_until`);
+}
+
 /** The names that a resource's table and its archive use in the schema, besides indexes. */
 export function relationNamesOfTable(table: string, softDelete: boolean): string[] {
-  return [table, primaryKeyName(table), ...(softDelete ? archiveRelationNames(table) : [])];
+  return [table, primaryKeyName(table), rangeSequenceName(table), ...(softDelete ? archiveRelationNames(table) : [])];
 }
 
 /** The names of a resource's tables: with soft delete, also the table of the deleted records. */

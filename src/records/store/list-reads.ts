@@ -1,7 +1,13 @@
 import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
 import type { Queryable } from '../../platform/data/postgres/queryable.ts';
+import { MAX_FAST_OFFSET } from '../query/list-query.ts';
 import { conditionSql, createSqlParameters, followsRelations } from '../query/sql/conditions.ts';
-import { createCountStatement, createPageStatement } from '../query/sql/list-statements.ts';
+import {
+  createCountStatement,
+  createPageStatement,
+  holdsWholeTable,
+  isOrderedLikeRanges,
+} from '../query/sql/list-statements.ts';
 import { createRelatedCountStatement, createRelatedStatement } from '../query/sql/related-statements.ts';
 import {
   createSearchCountStatement,
@@ -9,6 +15,7 @@ import {
   SEARCH_WINDOW_ROWS,
 } from '../query/sql/search-window.ts';
 import { countRowBytes } from '../query/sql/within-bytes.ts';
+import { rangedTotalSql } from '../ranges/read-sql.ts';
 import type { StoreStatements } from './statements.ts';
 import type { RelatedReads, Store } from './store.ts';
 
@@ -22,7 +29,10 @@ const MAX_LAST_ROW_BYTES = 1024 * 1024;
 const LARGE_PAGES = 20;
 
 /** The parts of a store that read lists. */
-type ListReads = Pick<Store, 'readManyWithin' | 'list' | 'listWithin' | 'count' | 'searchWithin' | 'countSearched'>;
+type ListReads = Pick<
+  Store,
+  'readManyWithin' | 'list' | 'listWithin' | 'count' | 'beginsInRange' | 'searchWithin' | 'countSearched'
+>;
 
 /** Creates the reads of a store's lists. */
 export function createListReads(
@@ -84,11 +94,22 @@ export function createListReads(
     },
 
     async count(selection, slow, cap) {
+      const ranged = cap === undefined && holdsWholeTable(resource, selection);
+      if (ranged && lists.ranges.mayBeKept()) {
+        const [row] = await database.readList<[number]>(statement(rangedTotalSql(resource.table), []));
+        lists.ranges.found(row !== undefined);
+        if (row !== undefined) return row[0];
+      }
       const { text, values } = createCountStatement(resource, selection, cap);
       // The best plan for counting related records depends on how many they are, so Postgres must not keep a plan that suits other values.
       const counting = followsRelations(text) ? { text, values, maxBytes: 0 } : statement(text, values, 0);
-      return (await chooseListReader(slow)<[number]>(counting))[0]![0];
+      const [[total]] = (await chooseListReader(slow)<[number]>(counting)) as [[number]];
+      if (ranged) lists.ranges.counted(total);
+      return total;
     },
+
+    beginsInRange: (selection, offset) =>
+      offset > MAX_FAST_OFFSET && lists.ranges.areKept && isOrderedLikeRanges(resource, selection),
 
     async searchWithin(list, slice, bytes) {
       const { text, values } = createSearchPageStatement(resource, codec.columns, list, slice);

@@ -11,6 +11,7 @@ import {
   maxRowBytes,
   rowSizeSql,
 } from '../query/sql/within-bytes.ts';
+import { RangeUse } from '../ranges/range-use.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 import { createBatchStatements } from './batch-statements.ts';
 import type { Codec } from './codec.ts';
@@ -28,6 +29,7 @@ export interface ListStatements {
   isConfirmed: boolean;
   /** The number of next pages that are not tried as small ones. */
   largePages: number;
+  ranges: RangeUse;
 }
 
 /** Prepares the statements of the lists of a resource. */
@@ -40,6 +42,7 @@ function createListStatements(resource: CompiledResource, { columns }: Codec): L
     maxRowBytes: maxRowBytes(resource),
     isConfirmed: false,
     largePages: 0,
+    ranges: new RangeUse(),
   };
 }
 

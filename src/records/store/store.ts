@@ -109,6 +109,8 @@ export interface Store extends RelatedReads {
   ): Promise<Position | undefined>;
   /** Counts a list. @param cap stop counting at this number */
   count(selection: SelectedList, slow: boolean, cap?: number): Promise<number>;
+  /** Whether a slice of a list can begin in the range that holds its first row: see `Slice.byRanges`. The last count has shown it. */
+  beginsInRange(selection: SelectedList, offset: number): boolean;
   /**
    * Like `listWithin`, for a search that examines only the next rows of the list.
    *

@@ -1,9 +1,13 @@
 // Lists of more records than a capped total counts and than a bounded search examines.
 import pg from 'pg';
-import { afterAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { defineResource, defineUser, f, softDelete } from '../../../src/index.ts';
+import { openDatabase } from '../../../src/platform/data/postgres/database.ts';
+import { createLogger } from '../../../src/platform/observability/log.ts';
 import { isServedByTrigrams } from '../../../src/records/fields/index-expressions.ts';
 import { SEARCH_WINDOW_ROWS } from '../../../src/records/query/sql/search-window.ts';
+import { createRangeSweep } from '../../../src/records/ranges/sweep.ts';
+import { compileResources } from '../../../src/records/schema/compile.ts';
 import { startTestApp } from '../../support/app.ts';
 
 const ROWS = 30_000;
@@ -48,6 +52,7 @@ for (const table of ['entries', 'owns', 'cappeds', 'kepts']) {
   await client.query(`vacuum analyze ${table}`);
 }
 
+const lpadId = (n: number) => n.toString(16).padStart(24, '0');
 const numberOf = ({ id }: { id: string }) => Number.parseInt(id, 16);
 
 /** Requests a list. Returns its numbers and metadata. */
@@ -293,4 +298,71 @@ test.each(['', 'all', 'exact,none', 'Exact', 'true'])('count=%s is refused with 
   const { status, body } = await call('GET', `/api/entries?count=${count}`);
   expect([status, body.error.code]).toEqual([400, 'BAD_REQUEST']);
   expect(body.error.message).toBe('The query parameter "count" can only be "exact", "capped" or "none"');
+});
+
+describe('a list whose rows are counted in ranges', () => {
+  const database = openDatabase(env.DATABASE_URL!, 'test', createLogger('silent', 'test'));
+  afterAll(() => database.close());
+  const watchStatements = () => vi.spyOn(pg.Client.prototype, 'query');
+  let sent: ReturnType<typeof watchStatements>;
+  beforeAll(() => {
+    sent = watchStatements();
+  });
+  afterAll(() => sent.mockRestore());
+  const countRangeStatements = () =>
+    sent.mock.calls.filter(([one]) => (one as unknown as { text?: string }).text?.includes('record_ranges')).length;
+  const listIds = async (order: string) =>
+    (await client.query<{ id: string }>(`select id from entries order by ${order}`)).rows.map(numberOf);
+
+  test('has the exact total and the same pages, read from the ranges', async () => {
+    await createRangeSweep(database, compileResources([entry, own], 'reject')).run();
+    // The app has found no ranges before, and tries again after a while.
+    const now = performance.now.bind(performance);
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + 60_000);
+    onTestFinished(() => void clock.mockRestore());
+    expect((await list('')).meta.total).toBe(ROWS);
+    const created = (await app.service('entry').create({ title: 'Newest' })).id;
+    await app.service('entry').delete(lpadId(20_000));
+    await client.query(`delete from entries where id = any($1)`, [[7, 8, 15_000, 29_999].map(lpadId)]);
+    const total = ROWS - 4;
+    const orders = { '': 'created_at desc, id desc', createdAt: 'created_at, id' };
+    for (const [sort, order] of Object.entries(orders)) {
+      const expected = await listIds(order);
+      for (const page of [1, 2, 402, 700, 1199, 1200, 1201]) {
+        for (const count of ['exact', 'capped', 'none']) {
+          const { numbers, meta } = await list(`limit=25&page=${page}&count=${count}${sort && `&sort=${sort}`}`);
+          expect([page, count, numbers]).toEqual([page, count, expected.slice((page - 1) * 25, page * 25)]);
+          if (count === 'exact') expect(meta.total).toBe(total);
+        }
+      }
+    }
+    expect(countRangeStatements()).toBeGreaterThan(20);
+    await app.service('entry').delete(created);
+  });
+
+  test('counts the writes of a transaction for its own reads only, and none that are rolled back', async () => {
+    const before = (await list('')).meta.total;
+    const failed = app.transaction(async (tx) => {
+      await tx.service('entry').delete(lpadId(100));
+      expect(await tx.service('entry').count({})).toBe(before - 1);
+      expect((await list('')).meta.total).toBe(before);
+      throw new Error('rolled back');
+    });
+    await expect(failed).rejects.toThrow('rolled back');
+    expect((await list('')).meta.total).toBe(before);
+  });
+
+  test('is counted row by row for viewers who may list only some of the rows', async () => {
+    sent.mockClear();
+    expect((await list('', ann.call, 'owns')).meta.total).toBe(10);
+    expect((await list('kind=k7')).meta.total).toBeLessThan(ROWS);
+    expect(countRangeStatements()).toBe(0);
+  });
+
+  test('is counted row by row once the ranges are gone', async () => {
+    const before = (await list('')).meta.total;
+    await client.query(`delete from ranged_tables`);
+    const { numbers, meta } = await list('limit=7&page=2000');
+    expect([numbers.length, meta.total]).toEqual([7, before]);
+  });
 });

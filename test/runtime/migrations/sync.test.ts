@@ -129,3 +129,19 @@ test('a database managed by migrations is not synced, and one managed by sync is
   await synced.sync(resources);
   await expect(synced.apply()).rejects.toThrow('created by npx belfry dev');
 });
+
+test('the triggers that count rows in ranges go with the times of creation of a table', async () => {
+  const project = await createMigrationProject();
+  const fields = { title: f.string() };
+  const readTriggers = () =>
+    project.query(
+      `select tgname from pg_trigger where tgrelid = 'things'::regclass and tgname like 'belfry_range_row_%'`,
+    );
+  await withThings(project, fields, { title: 'kept' });
+  await project.query(`select belfry_count_in_ranges('things', 'things_ranged_until')`);
+  expect(await readTriggers()).toHaveLength(4);
+  await project.sync([defineUser(), defineResource('thing', { fields, timestamps: false })], 'anything');
+  expect(await readTriggers()).toHaveLength(1);
+  expect(await project.query(`select to_regclass('things_ranged_until') as sequence`)).toEqual([{ sequence: null }]);
+  expect(await project.query('select title from things')).toEqual([{ title: 'kept' }]);
+});

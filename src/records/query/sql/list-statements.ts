@@ -1,5 +1,7 @@
 import { quoteIdentifier } from '../../../platform/data/postgres/identifiers.ts';
 import { prefixSql } from '../../fields/index-expressions.ts';
+import { rangedPageSql } from '../../ranges/read-sql.ts';
+import { canHaveRanges } from '../../ranges/triggers.ts';
 import type { CompiledResource } from '../../schema/compiled.ts';
 import { relationJoinSql } from '../../schema/relations.ts';
 import {
@@ -151,6 +153,8 @@ export interface Slice {
   offset: number;
   /** Whether `offset` counts from the end of the list. The rows are returned in list order all the same. */
   fromEnd?: boolean;
+  /** Whether to begin in the range that holds the first row, which skips few rows. Only for lists that `isOrderedLikeRanges` allows. */
+  byRanges?: boolean;
   /** The position before the first row; undefined for the start of the list. */
   after: Position | undefined;
 }
@@ -204,6 +208,23 @@ function offsetPageSql(
   return `select ${columns} from (${rowsSql('"id" as "_id"')}) _ids cross join lateral (${row}) _row order by ${order}`;
 }
 
+/** Whether a list holds all rows of a table that may be counted in ranges. */
+export function holdsWholeTable(resource: CompiledResource, { conditions }: SelectedList): boolean {
+  return conditions.length === 0 && canHaveRanges(resource);
+}
+
+/** Whether a list holds all rows of a table in the order of its ranges, or in the reverse order. */
+export function isOrderedLikeRanges(resource: CompiledResource, list: SelectedList): boolean {
+  const [first, second] = list.sort;
+  return (
+    holdsWholeTable(resource, list) &&
+    first!.field === 'createdAt' &&
+    first!.related === undefined &&
+    second?.field === 'id' &&
+    second.descending === first!.descending
+  );
+}
+
 /**
  * The statement of a page.
  *
@@ -222,8 +243,13 @@ export function createPageStatement(
   const ranges = slice.after === undefined ? [] : rangesAfterPositionSql(resource, list.sort, slice.after, params);
   const limit = params.add(slice.limit);
   if (slice.offset > 0 || slice.fromEnd) {
-    const parts = { conditions, limit, offset: params.add(slice.offset) };
-    const text = offsetPageSql(resource, columns, list.sort, slice, parts, params);
+    const offset = params.add(slice.offset);
+    const parts = { conditions, limit, offset };
+    if (!slice.byRanges)
+      return { text: offsetPageSql(resource, columns, list.sort, slice, parts, params), values: params.values };
+    const ranged = rangedPageSql(resource.table, list.sort[0]!.descending, offset);
+    const rangedParts = { conditions: [ranged.where], limit, offset: ranged.offset };
+    const text = `with ${ranged.with} ${offsetPageSql(resource, columns, list.sort, slice, rangedParts, params)}`;
     return { text, values: params.values };
   }
   const order = orderSql(resource, list.sort, params);

@@ -103,6 +103,14 @@ function findNotes(
   return [...new Set(notes)];
 }
 
+/**
+ * The statement that drops a column. If the column has the times of creation, the triggers that need it and their sequence go with it
+ * (src/records/ranges/triggers.ts).
+ */
+function dropWithTriggers(statement: string): string {
+  return statement.trim().replace(/( DROP COLUMN "created_at");$/, '$1 CASCADE;');
+}
+
 /** Returns the SQL statements of extensions that are new or have changed since the previous snapshot. */
 function findNewStatements(previous: Snapshot, { statements }: DeclaredFacts): readonly string[] {
   const before = new Set(previous.belfry?.statements);
@@ -168,7 +176,7 @@ export async function planSchemaChange(
       ...drops,
       ...columns.statements,
       ...otherAdditions,
-      ...removed.map((statement) => statement.trim()),
+      ...removed.map(dropWithTriggers),
       ...constraints.additions,
       ...findNewStatements(from, declared),
     ],
