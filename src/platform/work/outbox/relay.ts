@@ -121,7 +121,7 @@ async function repeatSweep(
 
 /** Starts claiming outbox rows in batches, concurrently in a few streams, and running the sweeps. */
 export function startRelay(options: RelayOptions): RunningRelay {
-  const { database, log, logWork, settings } = options;
+  const { database, log, settings } = options;
   const stopping = new AbortController();
   const pause = (ms: number) => sleep(ms, undefined, { signal: stopping.signal }).catch(() => undefined);
   const outages = new Outages(getOrCreateAvailability(database), once(stopping.signal, 'abort'), pause);
