@@ -6,6 +6,7 @@ import { type Logger, redactTokens } from '../../observability/log.ts';
 import type { QueueFacts, QueueFailure } from '../processes/facts.ts';
 import { loadBullmq } from './bullmq.ts';
 import { createWorkerBackend } from './worker-backend.ts';
+import { getWorkerClass } from './worker-class.ts';
 
 /** The data of every job: the id of a row. */
 export interface JobData {
@@ -185,7 +186,7 @@ function startWorker(
   const counter = createJobCounter();
   const connection = redis.createBlockingConnection();
   const blocking = redis.createBlockingConnection();
-  const { Worker } = loadBullmq();
+  const Worker = getWorkerClass();
   const worker = new Worker(
     name,
     (job) => counter.run(job.id!, () => runWithoutTrace(() => process(job))),
