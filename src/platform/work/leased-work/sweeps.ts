@@ -10,7 +10,11 @@ export function createReclaimSweep<Row>({
   find,
   addJobs,
   ...sweep
-}: Pick<Sweep, 'name' | 'everyMs' | 'condition'> & {
+}: {
+  name: string;
+  everyMs: number;
+  /** See `Sweep`. */
+  condition?: string;
   /** Returns the due rows, at once or in pages. */
   find(): Promise<readonly Row[]> | AsyncIterable<readonly Row[]>;
   /** Adds a job for each row. A row may have a job already: adding a job with the id of a live job has no effect. */
@@ -51,7 +55,7 @@ export function createRetentionSweep(
     everyMs = RETENTION_EVERY_MS,
     removals,
     ...sweep
-  }: Pick<Sweep, 'name' | 'condition'> & { everyMs?: number; removals: readonly Removal[] },
+  }: { name: string; everyMs?: number; removals: readonly Removal[]; condition?: string },
 ): Sweep {
   const statements = removals.map((removal) =>
     'text' in removal ? removal : { ...removal, text: removeExpiredSql(removal), values: [] },

@@ -1,3 +1,4 @@
+import type * as Bullmq from 'bullmq';
 import { loadBullmq } from './bullmq.ts';
 
 /** Defines a worker that has no timer for the locks of jobs while no job runs: BullMQ's timer fires up to four times in a lock's duration. */
@@ -37,4 +38,4 @@ function defineWorker() {
 let JobWorker: ReturnType<typeof defineWorker> | undefined;
 
 /** Returns the class of workers, loading BullMQ at the first call. */
-export const getWorkerClass = () => (JobWorker ??= defineWorker());
+export const getWorkerClass = (): typeof Bullmq.Worker => (JobWorker ??= defineWorker());

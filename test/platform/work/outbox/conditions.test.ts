@@ -12,7 +12,9 @@ async function startRelay(conditions: readonly (string | undefined)[]) {
   const handled: string[] = [];
   const counts = { checks: 0, runs: conditions.map(() => 0) };
   const sweeps = conditions.map((condition, i): Sweep => {
-    const run = async () => void (counts.runs[i]! += 1);
+    const run = async () => {
+      counts.runs[i]! += 1;
+    };
     return { name: `sweep ${i}`, everyMs: 20, ...(condition === undefined ? {} : { condition }), run };
   });
   sweeps[0]!.onChecked = () => {

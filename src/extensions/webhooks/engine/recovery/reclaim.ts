@@ -47,7 +47,7 @@ const HAS_LOST = `(${findsRowSql('select from webhook_turns where holder is not 
   or ${findsRowSql(`select from webhook_deliveries where status = 'sending' and lease_until < now() order by lease_until limit 1`)})`;
 
 /** The condition that deliveries wait, whether or not they are overdue. Uses webhook_deliveries_due_index. */
-export const HAS_PENDING = findsRowSql(
+const HAS_PENDING = findsRowSql(
   `select from webhook_deliveries where status = 'pending' order by endpoint_id, next_attempt_at limit 1`,
 );
 
