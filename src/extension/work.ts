@@ -29,6 +29,7 @@ export { addJitter, getScheduledWait } from '../platform/work/leased-work/retry-
 export { createReclaimSweep, createRetentionSweep } from '../platform/work/leased-work/sweeps.ts';
 export type { Limiter } from '../platform/work/limits/limiter.ts';
 export { limitSetting, RULE_FORM } from '../platform/work/limits/rule.ts';
+export { findsRowSql } from '../platform/work/outbox/conditions.ts';
 export type { OutboxConsumer } from '../platform/work/outbox/consumer.ts';
 export type { Sweep } from '../platform/work/outbox/relay.ts';
 export type { OutboxRow } from '../platform/work/outbox/table.ts';

@@ -100,6 +100,7 @@ async function addProcesses(): Promise<void> {
         JSON.stringify({ ...state, facts }),
         undefined,
         queues.map(({ name }) => name),
+        true,
       );
     }),
   );

@@ -20,7 +20,7 @@ import { createArticleJson, getSessionToken, USERS } from '../../setup/seed.ts';
 const NAME = 'webhooks.unit';
 const IDLE_SECONDS = 20;
 const SETTLE_MS = 3000;
-const ROLES = ['web', 'relay', 'webhook-worker', 'push-worker'] as const satisfies readonly Role[];
+const ROLES = ['web', 'relay', 'webhook-worker', 'push-worker', 'job-worker'] as const satisfies readonly Role[];
 /** The processes that turn a committed event into a delivery. */
 const DELIVERING = ['relay', 'webhook-worker'] as const satisfies readonly Role[];
 

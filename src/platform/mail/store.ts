@@ -4,6 +4,7 @@ import type { Database, Executor } from '../data/postgres/database.ts';
 import { index, integer, jsonb, pgTable, sql, text, timestamptz } from '../data/postgres/drizzle.ts';
 import { isId } from '../helpers/ids.ts';
 import { LeaseLostError } from '../work/leased-work/lease.ts';
+import { findsRowSql } from '../work/outbox/conditions.ts';
 import type { CompleteMail, MailContent } from './message.ts';
 
 /** E-mails to be sent, and for a while the results of sent ones. */
@@ -87,6 +88,8 @@ const OVERDUE = `
   where finished_at is null and due_at <= now() and (claimed_until is null or claimed_until <= now())
     and (attempts > 0 or created_at < now() - interval '5 seconds')
   order by due_at limit ${MAX_OVERDUE}`;
+/** The condition that `findOverdueMailIds` would find any. */
+export const HAS_OVERDUE_MAILS = findsRowSql(OVERDUE);
 const CAPTURED_COLUMNS = 'id, recipient, content, kind, created_at';
 const IS_CAPTURED = "status = 'captured' and content is not null";
 const READ_CAPTURED = `select ${CAPTURED_COLUMNS} from mails where id = $1 and ${IS_CAPTURED}`;

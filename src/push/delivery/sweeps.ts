@@ -1,5 +1,6 @@
 import type { Platform } from '../../platform/platform.ts';
 import { createReclaimSweep, createRetentionSweep } from '../../platform/work/leased-work/sweeps.ts';
+import { findsRowSql } from '../../platform/work/outbox/conditions.ts';
 import type { Sweep } from '../../platform/work/outbox/relay.ts';
 import { AUDIENCE_QUEUE, createAudienceJob, enqueueChunks } from '../send/jobs.ts';
 
@@ -44,6 +45,7 @@ export function createPushSweeps(
     createReclaimSweep({
       name: 'push jobs',
       everyMs,
+      condition: findsRowSql(SELECT_OVERDUE_CHUNKS),
       async find() {
         type Overdue = [string, number, string | null, number, boolean];
         const rows = await database.write<Overdue>({ name: 'push_overdue', text: SELECT_OVERDUE_CHUNKS, values: [] });
@@ -54,6 +56,7 @@ export function createPushSweeps(
     createReclaimSweep({
       name: 'push audiences',
       everyMs,
+      condition: findsRowSql(SELECT_OVERDUE_AUDIENCES),
       find: () => database.write<[string]>({ name: 'push_left', text: SELECT_OVERDUE_AUDIENCES, values: [] }),
       addJobs: (rows) =>
         queues.add(

@@ -6,6 +6,7 @@ import {
   createRetentionSweep,
   type ExtensionHost,
   type FeatureParts,
+  findsRowSql,
   type OutboxConsumer,
   quoteIdentifier,
   type ResourceGateway,
@@ -28,6 +29,7 @@ function createErasureSweeps({ database, jobs }: Pick<ExtensionHost, 'database' 
     createReclaimSweep({
       name: 'erasures of accounts',
       everyMs: SWEEP_EVERY_MS,
+      condition: findsRowSql('select from privacy_erasures where due_at <= now() limit 1'),
       find: async () =>
         (await database.write<[id: string]>({ text: SELECT_DUE_ERASURE_IDS, values: [MAX_DUE] })).flat(),
       addJobs: (ids) => jobs.add('erase', ids),
@@ -35,6 +37,7 @@ function createErasureSweeps({ database, jobs }: Pick<ExtensionHost, 'database' 
     createRetentionSweep(database, {
       name: 'e-mails about erasures',
       everyMs: SWEEP_EVERY_MS,
+      condition: findsRowSql('select from privacy_erasures where notice_id is not null limit 1'),
       removals: [{ text: REMOVE_SENT_NOTICES }],
     }),
   ];

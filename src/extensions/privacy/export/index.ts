@@ -8,6 +8,7 @@ import {
   type ExtensionHost,
   type FeatureParts,
   type Fields,
+  findsRowSql,
   type Host,
   lifetimeSetting,
   quoteIdentifier,
@@ -20,7 +21,7 @@ import { createExportLinks, createExportMailComposer, EXPORT_MAIL } from './link
 import { checkUserDataNames, listExportFiles } from './list-files.ts';
 import { createExportJob } from './make-export.ts';
 import { exportRoutes } from './routes.ts';
-import { removeInvalidSql } from './sql.ts';
+import { removeInvalidSql, SELECT_OVERDUE_EXPORTS } from './sql.ts';
 import { createExportStore, type ExportStore, secretContext } from './store.ts';
 import { privacyExports } from './tables.ts';
 
@@ -122,6 +123,7 @@ export function createExportSweeps(
     createReclaimSweep({
       name: 'exports that wait',
       everyMs: 5000,
+      condition: findsRowSql(SELECT_OVERDUE_EXPORTS),
       find: exports.findOverdue,
       addJobs: (ids) => enqueue(...ids),
     }),

@@ -1,4 +1,5 @@
 import {
+  findsRowSql,
   type Host,
   isRecordChange,
   leaveTransaction,
@@ -33,7 +34,7 @@ export function createRealtimeForwarder({ resources }: Pick<Host, 'resources'>, 
   };
 }
 
-const MOVE_EVERY_MS = 500;
+const MOVE_EVERY_MS = 1000;
 const TICK_EVERY_MS = 10_000;
 const MOVED_AT_ONCE = 500;
 // Timeout in ms for moving a batch to Redis. Long, because nothing waits for a move, and a move that times out sends its events twice.
@@ -55,8 +56,6 @@ export function createRealtimeSweeps(
   appender: Appender,
   { windowSeconds }: Pick<RealtimeSettings, 'windowSeconds'>,
 ): Sweep[] {
-  const isAnyEventWaiting = async () => (await database.read({ text: IS_ANY_WAITING, values: [] })).length > 0;
-
   /**
    * Moves one batch of waiting events to Redis and returns the number of rows. Rolls back if Redis becomes unreachable meanwhile; the
    * entries that Redis already has are then added again by a later move.
@@ -78,7 +77,6 @@ export function createRealtimeSweeps(
     });
 
   async function moveWaitingEventsToRedis(): Promise<number> {
-    if (!(await isAnyEventWaiting())) return 0;
     const dropped = [DROPPED_MARKER_ID, windowSeconds];
     let total = await writeInBatches(database, DROP_OLD, dropped, { maxBatches: BATCHES_PER_SWEEP });
     try {
@@ -94,7 +92,12 @@ export function createRealtimeSweeps(
   }
 
   return [
-    { name: 'events that wait for Redis', everyMs: MOVE_EVERY_MS, run: moveWaitingEventsToRedis },
+    {
+      name: 'events that wait for Redis',
+      everyMs: MOVE_EVERY_MS,
+      condition: findsRowSql(IS_ANY_WAITING),
+      run: moveWaitingEventsToRedis,
+    },
     { name: 'the window of events', everyMs: TICK_EVERY_MS, run: appender.addTickAndTrim },
   ];
 }

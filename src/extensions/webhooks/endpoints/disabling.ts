@@ -1,4 +1,10 @@
-import type { CallerTransaction, Host, RevocationStep, Sweep } from '../../../extension/index.ts';
+import {
+  type CallerTransaction,
+  findsRowSql,
+  type Host,
+  type RevocationStep,
+  type Sweep,
+} from '../../../extension/index.ts';
 import { ENDPOINT_COLUMNS, type EndpointRow, serializeEndpoint } from './endpoint.ts';
 import { MAX_DELIVERIES_REMOVED, REMOVE_BY_OWNERS } from './endpoints-sql.ts';
 import type { KeyLimits } from './key-limits.ts';
@@ -10,6 +16,11 @@ const COLUMNS = ENDPOINT_COLUMNS.join(', ');
 const BOUND_KEYS = `
   select distinct api_key_id from webhook_endpoints
   where api_key_id is not null and enabled and removed_at is null and api_key_id > $1 order by 1 limit $2`;
+
+/** The condition that `BOUND_KEYS` finds any. */
+const HAS_BOUND_KEYS = findsRowSql(
+  'select from webhook_endpoints where api_key_id is not null and enabled and removed_at is null order by api_key_id limit 1',
+);
 
 /** Disables the endpoints that are bound to API keys. $1 keys. Returns the disabled endpoints. Uses webhook_endpoints_api_key_index. */
 const DISABLE_BY_KEYS = `
@@ -120,6 +131,7 @@ export function createEndedKeysSweep(
   return {
     name: 'webhooks: ended API keys',
     everyMs: Math.min(Math.max(pollMs, 50), EVERY_MS),
+    condition: HAS_BOUND_KEYS,
     async run() {
       let total = 0;
       for (let after = '', found = PAGE; found === PAGE; ) {

@@ -7,21 +7,21 @@ const RETENTION_EVERY_MS = 60_000;
 
 /** Creates a sweep that adds jobs for due rows without one: their job was lost, or the lease of their worker has expired. */
 export function createReclaimSweep<Row>({
-  name,
-  everyMs,
   find,
   addJobs,
+  ...sweep
 }: {
   name: string;
   everyMs: number;
+  /** See `Sweep`. */
+  condition?: string;
   /** Returns the due rows, at once or in pages. */
   find(): Promise<readonly Row[]> | AsyncIterable<readonly Row[]>;
   /** Adds a job for each row. A row may have a job already: adding a job with the id of a live job has no effect. */
   addJobs(rows: readonly Row[]): Promise<unknown>;
 }): Sweep {
   return {
-    name,
-    everyMs,
+    ...sweep,
     async run() {
       const found = find();
       let total = 0;
@@ -51,13 +51,17 @@ interface RemovalStatement {
 /** Creates a sweep that removes old rows in batches, one removal after the other. @param everyMs default: a minute */
 export function createRetentionSweep(
   database: Executor,
-  { name, everyMs = RETENTION_EVERY_MS, removals }: { name: string; everyMs?: number; removals: readonly Removal[] },
+  {
+    everyMs = RETENTION_EVERY_MS,
+    removals,
+    ...sweep
+  }: { name: string; everyMs?: number; removals: readonly Removal[]; condition?: string },
 ): Sweep {
   const statements = removals.map((removal) =>
     'text' in removal ? removal : { ...removal, text: removeExpiredSql(removal), values: [] },
   );
   return {
-    name,
+    ...sweep,
     everyMs,
     async run() {
       let rows = 0;

@@ -5,6 +5,7 @@ import { deleteUnlockedSql } from '../../data/postgres/write-in-batches.ts';
 import type { Logger } from '../../observability/log.ts';
 import { type LogWork, startTimer } from '../../observability/log-work.ts';
 import { type Span, type Tracing, toErrorType } from '../../observability/tracing.ts';
+import { findsRowSql } from './conditions.ts';
 import type { AfterCommit, OutboxConsumer, PreparedWork } from './consumer.ts';
 import { OUTBOX_COLUMNS, type OutboxRow, type RawOutboxRow, toOutboxRow } from './table.ts';
 
@@ -13,6 +14,8 @@ import { OUTBOX_COLUMNS, type OutboxRow, type RawOutboxRow, toOutboxRow } from '
  * before its own time. A search that overlooked it would find nothing, and no other wake-up follows.
  */
 const IS_DUE = `available_at <= now() + interval '1 millisecond'`;
+/** The condition that rows are due. */
+export const HAS_DUE_ROWS = findsRowSql(`select from outbox where ${IS_DUE} order by id limit 1`);
 /**
  * The rows to process next, in the order of the primary key. $1 maximum number of rows, $2 id after which the search begins: see
  * `createSearchStart`.

@@ -2,13 +2,14 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { getOrCreateAvailability } from '../../data/postgres/availability.ts';
 import type { Database } from '../../data/postgres/database.ts';
-import { isConnectionError, isTransient } from '../../data/postgres/errors.ts';
 import type { RedisConnections } from '../../data/redis/connections.ts';
 import type { Logger } from '../../observability/log.ts';
 import { type LogWork, startTimer } from '../../observability/log-work.ts';
 import type { Tracing } from '../../observability/tracing.ts';
-import { createBatches } from './batches.ts';
+import { createBatches, HAS_DUE_ROWS } from './batches.ts';
+import { Conditions } from './conditions.ts';
 import type { OutboxConsumer } from './consumer.ts';
+import { Outages } from './outages.ts';
 import { wakeChannel } from './wake.ts';
 
 /**
@@ -25,11 +26,22 @@ export interface Sweep {
    * renew their leases. Reclaiming the leases of dead workers may wait longer, because a live worker may be slow.
    */
   afterOutageMs?: number;
+  /**
+   * An SQL condition without parameters that is true if a run may find anything. The relay checks the conditions of all sweeps in one statement,
+   * at least every `everyMs`, and runs a sweep only if its condition is true. Default: true. For a select: `findsRowSql`.
+   */
+  condition?: string;
+  /** Called after each check of the conditions. @param durationMs how long Postgres took, for example because it hung */
+  onChecked?(durationMs: number): void;
   /** Resolves with the number of rows handled. Runs that handled any rows are logged. */
   run(): Promise<number> | Promise<void>;
 }
 
-const SWEEP_AFTER_OUTAGE_MS = 3000;
+/**
+ * ms after which the relay reads the outbox even if no check of the conditions has found rows, unless `pollMs` is longer. A check reads the
+ * tables of all sweeps, so it waits for a migration that has locked one of them.
+ */
+const READ_EVERY_MS = 10_000;
 
 /** ms without progress, besides the wait between two checks, after which the relay counts as stuck. */
 const STUCK_MS = 60_000;
@@ -55,17 +67,73 @@ interface RelayOptions {
   settings: { pollMs: number; batch: number; streams: number };
 }
 
+/** What the loops of a relay share. The conditions are those of the outbox and, in their order, of the sweeps. */
+interface SweepLoop extends Pick<RelayOptions, 'sweeps' | 'log' | 'logWork' | 'settings'> {
+  conditions: Conditions;
+  outages: Outages;
+  pause(ms: number): Promise<unknown>;
+  stopping: AbortSignal;
+}
+
+/** Checks the conditions until the relay stops. If one of them cannot be checked, the others must not wait for it. */
+async function repeatChecks({ sweeps, log, settings, ...loop }: SweepLoop): Promise<void> {
+  const { conditions, outages, pause, stopping } = loop;
+  const conditional = sweeps.filter(({ condition }) => condition !== undefined);
+  const everyMs = Math.min(settings.pollMs, ...conditional.map((sweep) => sweep.everyMs));
+  while (!stopping.aborted) {
+    const elapsed = startTimer();
+    try {
+      await conditions.check();
+      for (const sweep of sweeps) sweep.onChecked?.(elapsed());
+    } catch (error) {
+      log.error({ err: error }, 'the relay could not check whether there is work');
+      if (await outages.waitForEnd(error)) continue;
+      conditions.assumeAllTrue();
+    }
+    await pause(everyMs);
+  }
+  conditions.assumeAllTrue();
+}
+
+/** Runs a sweep again and again until the relay stops. @param position that of its condition */
+async function repeatSweep(
+  { logWork, conditions, outages, pause, stopping }: SweepLoop,
+  sweep: Sweep,
+  position: number,
+): Promise<void> {
+  while (!stopping.aborted) {
+    if (sweep.condition !== undefined) await conditions.waitUntilTrue(position);
+    await outages.waitWhileSweepsAreHeldUp(sweep.afterOutageMs);
+    if (stopping.aborted) return;
+    const elapsed = startTimer();
+    let isInterrupted = false;
+    try {
+      const rows = (await sweep.run()) ?? 0;
+      if (rows > 0) logWork('sweep', { outcome: 'done', sweep: sweep.name, rows, durationMs: elapsed() });
+    } catch (error) {
+      const line = { outcome: 'failed', sweep: sweep.name, durationMs: elapsed(), err: error };
+      logWork('sweep', line, { level: 'error' });
+      isInterrupted = await outages.waitForEnd(error);
+    }
+    if (!isInterrupted) await pause(sweep.everyMs);
+  }
+}
+
 /** Starts claiming outbox rows in batches, concurrently in a few streams, and running the sweeps. */
 export function startRelay(options: RelayOptions): RunningRelay {
-  const { database, log, logWork, settings } = options;
-  const availability = getOrCreateAvailability(database);
+  const { database, log, settings } = options;
   const stopping = new AbortController();
-  const stopped = once(stopping.signal, 'abort');
+  const pause = (ms: number) => sleep(ms, undefined, { signal: stopping.signal }).catch(() => undefined);
+  const outages = new Outages(getOrCreateAvailability(database), once(stopping.signal, 'abort'), pause);
+  const conditions = new Conditions(database, [
+    HAS_DUE_ROWS,
+    ...options.sweeps.map(({ condition = 'true' }) => condition),
+  ]);
+  const loop: SweepLoop = { ...options, conditions, outages, pause, stopping: stopping.signal };
   let wakeUp: () => void = () => undefined;
   let woken = false;
   let progressedAt = performance.now();
-  /** During an outage of Postgres and for a moment after it: resolves when sweeps may run again. */
-  let sweepsHeldUp: Promise<void> | undefined;
+  const readEveryMs = Math.max(READ_EVERY_MS, settings.pollMs);
 
   const batches = createBatches({
     ...options,
@@ -98,55 +166,18 @@ export function startRelay(options: RelayOptions): RunningRelay {
     await Promise.all(Array.from({ length: settings.streams }, processFullBatches));
   }
 
-  const pause = (ms: number) => sleep(ms, undefined, { signal: stopping.signal }).catch(() => undefined);
-
-  /** Holds up the sweeps until Postgres is available, and a moment longer. */
-  async function waitAfterOutage(): Promise<void> {
-    if (!(await availability.isAvailable())) await Promise.race([availability.waitUntilAvailable(), stopped]);
-    await pause(SWEEP_AFTER_OUTAGE_MS);
-    sweepsHeldUp = undefined;
-  }
-
-  /** If an error is part of an outage of Postgres, waits until the outage ends or the relay stops. Returns whether it was. */
-  async function waitForOutageToEnd(error: unknown): Promise<boolean> {
-    // The outage may be over already, but the leases of live workers may have expired in it.
-    if (isConnectionError(error)) sweepsHeldUp ??= waitAfterOutage();
-    if (!isTransient(error) || (await availability.isAvailable())) return false;
-    sweepsHeldUp ??= waitAfterOutage();
-    progressedAt = Number.POSITIVE_INFINITY;
-    await Promise.race([availability.waitUntilAvailable(), stopped]);
-    progressedAt = performance.now();
-    return true;
-  }
-
   async function runRelayLoop(): Promise<void> {
     while (!stopping.signal.aborted) {
       try {
         await drainOutbox();
-        await waitForWakeUp(settings.pollMs);
+        void conditions.waitUntilTrue(0).then(onWakeUp);
+        await waitForWakeUp(readEveryMs);
       } catch (error) {
         log.error({ err: error }, 'the relay could not claim outbox events');
-        if (!(await waitForOutageToEnd(error))) await pause(settings.pollMs);
-      }
-    }
-  }
-
-  async function repeatSweepUntilStopped(sweep: Sweep): Promise<void> {
-    while (!stopping.signal.aborted) {
-      const elapsed = startTimer();
-      let isInterrupted = false;
-      try {
-        const rows = (await sweep.run()) ?? 0;
-        if (rows > 0) logWork('sweep', { outcome: 'done', sweep: sweep.name, rows, durationMs: elapsed() });
-      } catch (error) {
-        const line = { outcome: 'failed', sweep: sweep.name, durationMs: elapsed(), err: error };
-        logWork('sweep', line, { level: 'error' });
-        isInterrupted = await waitForOutageToEnd(error);
-      }
-      if (!isInterrupted) await pause(sweep.everyMs);
-      while (sweepsHeldUp !== undefined) {
-        await sweepsHeldUp;
-        await pause((sweep.afterOutageMs ?? SWEEP_AFTER_OUTAGE_MS) - SWEEP_AFTER_OUTAGE_MS);
+        progressedAt = Number.POSITIVE_INFINITY;
+        const wasOutage = await outages.waitForEnd(error);
+        progressedAt = performance.now();
+        if (!wasOutage) await pause(settings.pollMs);
       }
     }
   }
@@ -158,9 +189,13 @@ export function startRelay(options: RelayOptions): RunningRelay {
   const wakeUps = options.redis.subscribe(wakeChannel(options.prefix), onWakeUp);
   // Wake-ups sent before the subscription are lost, so check once more.
   void wakeUps.started.then(onWakeUp);
-  const running = Promise.all([runRelayLoop(), ...options.sweeps.map(repeatSweepUntilStopped)]);
+  const running = Promise.all([
+    runRelayLoop(),
+    ...options.sweeps.map((sweep, i) => repeatSweep(loop, sweep, i + 1)),
+    repeatChecks(loop),
+  ]);
   return {
-    isRunning: () => performance.now() - progressedAt < settings.pollMs + STUCK_MS,
+    isRunning: () => performance.now() - progressedAt < readEveryMs + STUCK_MS,
     async stop() {
       stopping.abort();
       wakeUp();

@@ -12,6 +12,8 @@ import { startVitalsMeter, type Vitals, type VitalsMeter } from './vitals.ts';
 const HEARTBEAT_MS = 10_000;
 /** The slow entries are sent again after this number of heartbeats, in case Redis has lost them. */
 const RESEND_AFTER = 6;
+/** After this number of heartbeats, one is complete: see `ProcessStore`. */
+const COMPLETE_AFTER = 30;
 /** The queues that a list has at most. */
 const MAX_QUEUES = 1000;
 
@@ -143,6 +145,7 @@ export function createProcessRegistry(
   let meter: VitalsMeter | undefined;
   let timer: NodeJS.Timeout | undefined;
   let beats = 0;
+  let storedQueues = '';
   let isStopped = false;
   let isFailing = false;
   let writing: Promise<void> | undefined;
@@ -156,10 +159,13 @@ export function createProcessRegistry(
 
   async function write(): Promise<void> {
     try {
-      const slow = slowLog.takeChanges() ?? (beats++ % RESEND_AFTER === 0 ? slowLog.entries() : undefined);
+      const slow = slowLog.takeChanges() ?? (beats % RESEND_AFTER === 0 ? slowLog.entries() : undefined);
       const state = describe();
       const queues = (state.facts?.queues ?? []).map(({ name }) => name);
-      notices.handle(await store.write(id, JSON.stringify(state), slow && JSON.stringify(slow), queues));
+      const isComplete = beats % COMPLETE_AFTER === 0 || queues.join() !== storedQueues;
+      notices.handle(await store.write(id, JSON.stringify(state), slow && JSON.stringify(slow), queues, isComplete));
+      beats += 1;
+      storedQueues = queues.join();
       isFailing = false;
     } catch (error) {
       // The slow entries of this heartbeat are lost; the next one sends them again.

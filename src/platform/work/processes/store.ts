@@ -4,27 +4,37 @@ import type { RedisClient } from '../../data/redis/connections.ts';
 const GONE_MS = 45_000;
 /** ms for which a queue is listed after the last heartbeat of a process that works on it. */
 const QUEUE_MS = 7 * 86_400_000;
+/** ms after which the state of processes expires if no process runs any more. Longer than the time between two complete heartbeats. */
+const KEEP_MS = 15 * 60_000;
 /** ms for which a notice can be read: several heartbeats, so that every process reads it. */
 const NOTICE_MS = 60_000;
 
-// KEYS: state, seen, slow, queues, notices. ARGV: id, state, slow entries ('' if they have not changed), names of queues. Also deletes what
-// processes left behind that were killed. Returns the notices. The time is that of Redis, because clocks of machines differ.
+// KEYS: state, seen, slow, queues, notices. ARGV: id, state, slow entries ('' if they have not changed), 1 for a complete heartbeat, names of
+// queues. A complete heartbeat also stores the queues and deletes what killed processes left behind. So does one that finds no state of its
+// process, because Redis was emptied. Returns the notices. The time is that of Redis, because clocks of machines differ.
 const HEARTBEAT = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+local isMissing = redis.call('HSET', KEYS[1], ARGV[1], ARGV[2]) == 1
 redis.call('ZADD', KEYS[2], now, ARGV[1])
 if ARGV[3] ~= '' then redis.call('HSET', KEYS[3], ARGV[1], ARGV[3]) end
-for i = 4, #ARGV do redis.call('ZADD', KEYS[4], now, ARGV[i]) end
-for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', now - ${GONE_MS})) do
-  redis.call('HDEL', KEYS[1], id)
-  redis.call('HDEL', KEYS[3], id)
-  redis.call('ZREM', KEYS[2], id)
+if isMissing or ARGV[4] == '1' then
+  local queues = {}
+  for i = 5, #ARGV do
+    queues[#queues + 1] = now
+    queues[#queues + 1] = ARGV[i]
+  end
+  if #queues > 0 then redis.call('ZADD', KEYS[4], unpack(queues)) end
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', now - ${GONE_MS})) do
+    redis.call('HDEL', KEYS[1], id)
+    redis.call('HDEL', KEYS[3], id)
+    redis.call('ZREM', KEYS[2], id)
+  end
+  redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', now - ${QUEUE_MS})
+  redis.call('ZREMRANGEBYSCORE', KEYS[5], '-inf', now - ${NOTICE_MS})
+  for i = 1, 3 do redis.call('PEXPIRE', KEYS[i], ${KEEP_MS}) end
+  redis.call('PEXPIRE', KEYS[4], ${QUEUE_MS})
 end
-redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', now - ${QUEUE_MS})
-redis.call('ZREMRANGEBYSCORE', KEYS[5], '-inf', now - ${NOTICE_MS})
-for i = 1, 3 do redis.call('PEXPIRE', KEYS[i], ${2 * GONE_MS}) end
-redis.call('PEXPIRE', KEYS[4], ${QUEUE_MS})
 return redis.call('ZRANGE', KEYS[5], 0, -1)`;
 
 // KEYS: as above. ARGV: 1 to return the slow entries too.
@@ -72,9 +82,16 @@ export interface ProcessStore {
    * Stores the state of a process, which expires unless it is stored again.
    *
    * @param slow undefined: not changed
+   * @param isComplete whether to store the names of the queues too, and to delete what killed processes left behind
    * @returns the notices of the last minute
    */
-  write(id: string, state: string, slow: string | undefined, queues: readonly string[]): Promise<string[]>;
+  write(
+    id: string,
+    state: string,
+    slow: string | undefined,
+    queues: readonly string[],
+    isComplete: boolean,
+  ): Promise<string[]>;
   read(withSlow: boolean): Promise<{ processes: StoredProcess[]; queues: string[] }>;
   remove(id: string): Promise<void>;
   /** Adds a notice, which every process reads with its next heartbeat. */
@@ -98,7 +115,8 @@ export function createProcessStore(redis: RedisClient, prefix: string): ProcessS
   redis.defineCommand('belfryNotify', { numberOfKeys, lua: NOTIFY });
   const scripts = redis as RedisWithScripts;
   return {
-    write: (id, state, slow = '', queues) => scripts.belfryHeartbeat(...keys, id, state, slow, ...queues),
+    write: (id, state, slow = '', queues, isComplete) =>
+      scripts.belfryHeartbeat(...keys, id, state, slow, isComplete ? '1' : '0', ...queues),
     async read(withSlow) {
       const [seen, states, queues, slow] = await scripts.belfryProcesses(...keys, withSlow ? '1' : '0');
       const stateByProcess = toMap(states);

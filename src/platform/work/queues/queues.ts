@@ -6,6 +6,7 @@ import { type Logger, redactTokens } from '../../observability/log.ts';
 import type { QueueFacts, QueueFailure } from '../processes/facts.ts';
 import { loadBullmq } from './bullmq.ts';
 import { createWorkerBackend } from './worker-backend.ts';
+import { getWorkerClass } from './worker-class.ts';
 
 /** The data of every job: the id of a row. */
 export interface JobData {
@@ -89,7 +90,7 @@ const STALL_DETECTION: StallDetection = { lockDuration: 15_000, stalledInterval:
 const WORKER_OPTIONS = {
   // The takeovers of one job.
   maxStalledCount: 10,
-  // s that an idle worker waits for a job before it checks the queue. A new job ends the wait, so this only saves commands.
+  // s that an idle worker waits for a job before it checks the queue. A new job ends the wait, unless the worker that it woke died.
   drainDelay: 10,
   // ms after which BullMQ stores the result of a job again if Redis was unreachable.
   runRetryDelay: 2000,
@@ -185,12 +186,15 @@ function startWorker(
   const counter = createJobCounter();
   const connection = redis.createBlockingConnection();
   const blocking = redis.createBlockingConnection();
-  const { Worker } = loadBullmq();
+  const Worker = getWorkerClass();
   const worker = new Worker(
     name,
     (job) => counter.run(job.id!, () => runWithoutTrace(() => process(job))),
     { connection, prefix, ...WORKER_OPTIONS, ...options },
-    createWorkerBackend({ connection, blocking }, prefix, counter.isLocked, stopping.signal),
+    createWorkerBackend({
+      ...{ connection, blocking, prefix, lockDuration: options.lockDuration },
+      ...{ isOwnJob: counter.isLocked, stopping: stopping.signal },
+    }),
   );
   worker.on('lockRenewalFailed', counter.setLockLost);
   worker.on('error', (error) => warn({ err: error, queue: name }, 'a worker reported an error'));

@@ -1,5 +1,7 @@
 import { once } from 'node:events';
+import { setImmediate } from 'node:timers/promises';
 import { RedisQueueBackend } from 'bullmq';
+import { Redis } from 'ioredis';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { openRedis } from '../../../../src/platform/data/redis/connections.ts';
 import { createLogger } from '../../../../src/platform/observability/log.ts';
@@ -178,6 +180,73 @@ test('a worker checks for stalled jobs while jobs of other processes are active,
   checks.mockClear();
   await until(() => countChecksOf('foreign') >= 5);
   expect(countChecksOf('own')).toBe(0);
+});
+
+test('a job that begins after a check for stalled jobs is taken over if its worker crashes', async () => {
+  const { queues } = open();
+  const detection = { lockDuration: 500, stalledInterval: 50 };
+  const lists = vi.spyOn(Redis.prototype, 'lrange');
+  onTestFinished(() => lists.mockRestore());
+  const started: string[] = [];
+  const worker = queues.work('late', async () => void started.push('taken over'), 1, detection);
+  onTestFinished(() => worker.stop());
+  await until(() => lists.mock.calls.length > 0);
+  const crashed = open();
+  crashed.queues.work('late', async () => new Promise(() => started.push('crashed')), 1, detection);
+  for (let id = 1; !started.includes('crashed'); id++) {
+    const count = started.length;
+    await queues.add('late', [job(`${id}`)]);
+    await until(() => started.length > count);
+  }
+  await crashed.redis.close();
+  const before = started.length;
+  await until(() => started.length > before);
+  expect(started.at(-1)).toBe('taken over');
+});
+
+test('the lock of a job is renewed while the job runs, also if no other job ran before', async () => {
+  const renewals = vi.spyOn(RedisQueueBackend.prototype, 'extendLocks');
+  onTestFinished(() => renewals.mockRestore());
+  const { queues } = open();
+  const done: string[] = [];
+  const worker = queues.work(
+    'renewed',
+    async ({ data }) => {
+      const before = renewals.mock.calls.length;
+      await until(() => renewals.mock.calls.length >= before + 3);
+      done.push(data.id);
+    },
+    1,
+    { lockDuration: 400, stalledInterval: 100 },
+  );
+  onTestFinished(() => worker.stop());
+  await queues.add('renewed', [job('1')]);
+  await until(() => done.length === 1);
+  await queues.add('renewed', [job('2')]);
+  await until(() => done.length === 2);
+  expect(done).toEqual(['1', '2']);
+});
+
+test('a worker that waited in vain searches its queue only if it has a job, which may have lost its wake-up', async () => {
+  const searches = vi.spyOn(RedisQueueBackend.prototype, 'moveToActive');
+  // No wake-up arrives.
+  const waits = vi.spyOn(RedisQueueBackend.prototype, 'waitForJob').mockImplementation(async () => {
+    await setImmediate();
+    return null;
+  });
+  onTestFinished(() => void vi.restoreAllMocks());
+  const { queues } = open();
+  const done: string[] = [];
+  const worker = queues.work('searched', async ({ data }) => void done.push(data.id), 1);
+  onTestFinished(() => worker.stop());
+  await until(() => waits.mock.calls.length > 5);
+  const before = searches.mock.calls.length;
+  const waited = waits.mock.calls.length;
+  await until(() => waits.mock.calls.length > waited + 20);
+  expect(searches.mock.calls.length).toBe(before);
+  await queues.add('searched', [job('now'), { ...job('later'), opts: { delay: 50 } }]);
+  await until(() => done.length === 2);
+  expect(done).toEqual(['now', 'later']);
 });
 
 const events = `${env.redisPrefix}:{traces}:traces:events`;

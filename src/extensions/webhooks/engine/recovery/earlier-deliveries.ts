@@ -2,6 +2,7 @@ import {
   createPartitions,
   type DailyPartitions,
   deleteUnlockedSql,
+  findsRowSql,
   type Host,
   isInsufficientPrivilege,
   isLockTimeout,
@@ -27,6 +28,10 @@ const MOVE_EARLIER_DELIVERIES = moveEarlierDeliveriesSql('true');
 /** The earliest finish time among deliveries of earlier versions: partitions are needed from that day on. Uses webhook_deliveries_finished_index. */
 const EARLIEST_FINISHED = `
   select min(finished_at) from webhook_deliveries where finished_at is not null`;
+
+const HAS_FINISHED = findsRowSql(
+  'select from webhook_deliveries where finished_at is not null order by finished_at limit 1',
+);
 
 /** ms between two searches for deliveries of earlier versions. */
 const MOVE_EVERY_MS = 5000;
@@ -75,5 +80,10 @@ export function createEarlierDeliveriesSweep(
     return failed + (await writeInBatches(database, MOVE_EARLIER_DELIVERIES, [], options));
   }
 
-  return { name: 'webhooks: deliveries of earlier versions', everyMs: MOVE_EVERY_MS, run: moveEarlierDeliveries };
+  return {
+    name: 'webhooks: deliveries of earlier versions',
+    everyMs: MOVE_EVERY_MS,
+    condition: HAS_FINISHED,
+    run: moveEarlierDeliveries,
+  };
 }

@@ -1,5 +1,6 @@
 import {
   createReclaimSweep,
+  findsRowSql,
   type Host,
   type ResourceGateway,
   type Sweep,
@@ -41,6 +42,15 @@ const LOST_DELIVERIES = `
   select id, endpoint_id, event_id, attempts, schedule_attempts from webhook_deliveries where status = 'sending' and lease_until < now()
   order by lease_until limit $1`;
 
+/** The condition that leases or deliveries of workers have expired. */
+const HAS_LOST = `(${findsRowSql('select from webhook_turns where holder is not null and lease_until < now()')}
+  or ${findsRowSql(`select from webhook_deliveries where status = 'sending' and lease_until < now() order by lease_until limit 1`)})`;
+
+/** The condition that deliveries wait, whether or not they are overdue. Uses webhook_deliveries_due_index. */
+const HAS_PENDING = findsRowSql(
+  `select from webhook_deliveries where status = 'pending' order by endpoint_id, next_attempt_at limit 1`,
+);
+
 /**
  * Selects a page of the endpoints that have pending deliveries. The statement reads one entry of webhook_deliveries_due_index per endpoint,
  * however many deliveries the endpoint has. $1 the last endpoint of the previous page, $2 page size, $3 roles of the global policy. Returns
@@ -71,7 +81,7 @@ const PAGE_SIZE = 500;
 
 /** ms after an outage of Postgres until attempts of lost workers fail. */
 const AFTER_OUTAGE_MS = 10_000;
-/** If reclaiming takes longer than this (ms), Postgres probably hung, and leases of live workers may have expired. */
+/** If a check of the conditions or reclaiming takes longer than this (ms), Postgres probably hung, and leases of live workers may have expired. */
 const SUSPECTED_HANG_MS = 500;
 
 /** Creates the outcome of an attempt whose worker died. `slow` is null, because nothing is known about the receiver. */
@@ -135,16 +145,23 @@ export function createReclaimSweeps(
   writeResults: WriteResults,
 ): Sweep[] {
   let failLostAttemptsFrom = Number.NEGATIVE_INFINITY;
-  let wasSlow = false;
+  /** What was slow when it was last done. */
+  const slow = new Set<'check' | 'reclaim'>();
+
+  /** After a hang, lets live workers write their results first. Not again and again while Postgres is only slow. */
+  function noteDuration(what: 'check' | 'reclaim', durationMs: number): void {
+    if (durationMs <= SUSPECTED_HANG_MS) slow.delete(what);
+    else if (!slow.has(what)) {
+      slow.add(what);
+      failLostAttemptsFrom = performance.now() + AFTER_OUTAGE_MS;
+    }
+  }
 
   async function reclaimLeasesAndFailLostAttempts(): Promise<number> {
     const values = [computeDeliveryLeaseMs(settings) - LEASE_MS];
     const startedAt = performance.now();
     const reclaimed = await writeInBatches(database, RECLAIM_EXPIRED_LEASES, values, { rowsPerBatch: PAGE_SIZE });
-    const isSlow = performance.now() - startedAt > SUSPECTED_HANG_MS;
-    // Let live workers write their results first. Not again and again while Postgres is only slow.
-    if (isSlow && !wasSlow) failLostAttemptsFrom = performance.now() + AFTER_OUTAGE_MS;
-    wasSlow = isSlow;
+    noteDuration('reclaim', performance.now() - startedAt);
     return performance.now() < failLostAttemptsFrom ? reclaimed : reclaimed + (await failLostAttempts());
   }
 
@@ -178,11 +195,14 @@ export function createReclaimSweeps(
       name: 'webhooks: lost workers',
       everyMs: settings.pollMs,
       afterOutageMs: AFTER_OUTAGE_MS,
+      condition: HAS_LOST,
+      onChecked: (durationMs) => noteDuration('check', durationMs),
       run: reclaimLeasesAndFailLostAttempts,
     },
     createReclaimSweep({
       name: 'webhooks: overdue deliveries',
       everyMs: settings.pollMs,
+      condition: HAS_PENDING,
       find: readOverdueEndpoints,
       addJobs: (rows) =>
         enqueueEndpointJobs(

@@ -1,4 +1,4 @@
-import { deleteUnlockedSql } from '../../../../extension/index.ts';
+import { deleteUnlockedSql, findsRowSql } from '../../../../extension/index.ts';
 import { columnsSql, DELIVERY_TABLES, LOG_COLUMNS, resumeFromLogSql } from '../../deliveries/deliveries-sql.ts';
 import type { UsersSql } from '../../endpoints/endpoints-sql.ts';
 import { mayReceiveSql } from '../../endpoints/endpoints-sql.ts';
@@ -94,6 +94,14 @@ export function reopenRecoveriesSql(isKeptCondition: string): string {
   )
   select * from reopened`;
 }
+
+/** The condition that `reopenRecoveriesSql` may find any. Uses webhook_recoveries_finished_at_index. */
+export const HAS_ENDED_LATELY = findsRowSql(
+  `select from webhook_recoveries where finished_at > now() - interval '1 hour' and status = 'finished' limit 1`,
+);
+
+/** The condition that a recovery is running. Uses webhook_recoveries_running_unique. */
+export const HAS_RUNNING = findsRowSql(`select from webhook_recoveries where status = 'running' limit 1`);
 
 /** Finds running recoveries. $1 maximum number of rows. Uses webhook_recoveries_running_unique. */
 export const RUNNING_RECOVERIES = `select id from webhook_recoveries where status = 'running' limit $1`;

@@ -14,6 +14,8 @@ import {
   beginRecoverySql,
   DELETE_RECOVERIES,
   failedEndpointsSql,
+  HAS_ENDED_LATELY,
+  HAS_RUNNING,
   type RecoveryRow,
   RUNNING_RECOVERIES,
   recoverPageSql,
@@ -88,9 +90,15 @@ export function createRecoveries(
         // A sweep of its own: an error must not keep running recoveries from being continued.
         name: 'webhooks: recoveries that ended too early',
         everyMs: settings.pollMs,
+        condition: HAS_ENDED_LATELY,
         run: async () => (await database.write({ text: reopenText, values: [] })).length,
       },
-      { name: 'webhooks: recoveries', everyMs: settings.pollMs, run: continueRecoveries },
+      {
+        name: 'webhooks: recoveries',
+        everyMs: settings.pollMs,
+        condition: HAS_RUNNING,
+        run: continueRecoveries,
+      },
       createRetentionSweep(database, {
         name: 'webhooks: old recoveries',
         everyMs: settings.cleanMs,

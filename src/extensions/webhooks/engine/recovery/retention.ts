@@ -3,6 +3,7 @@ import {
   createRetentionSweep,
   DAY_MS,
   deleteUnlockedSql,
+  findsRowSql,
   type Host,
   type ResourceGateway,
   type Sweep,
@@ -68,6 +69,11 @@ const FORGET_OLD_SECRETS = `
   update webhook_endpoints set previous_secret = null, previous_secret_until = null, older_secret = null, older_secret_until = null
   where previous_secret_until <= now() returning 1`;
 
+/** Uses webhook_endpoints_removed_index. */
+const HAS_REMOVED_ENDPOINTS = findsRowSql(
+  'select from webhook_endpoints where removed_at is not null order by removed_at limit 1',
+);
+
 /** Maximum ms between two sweeps for logs of removed endpoints, so that the log of a deleted user is gone within a minute. */
 const MAX_LOG_SWEEP_MS = 5000;
 
@@ -100,6 +106,7 @@ export function createRetentionSweeps(
     createRetentionSweep(database, {
       name: 'webhooks: logs of removed endpoints',
       everyMs: Math.min(settings.cleanMs, MAX_LOG_SWEEP_MS),
+      condition: HAS_REMOVED_ENDPOINTS,
       removals: DELIVERY_TABLES.map((table) => {
         return { text: deleteDeliveriesOfRemovedEndpointsSql(table), maxBatches: Number.POSITIVE_INFINITY };
       }),
