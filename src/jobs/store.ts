@@ -13,25 +13,32 @@ const LATE_COMMIT_SECONDS = 1;
 /** Larger than any number of attempts. */
 const ALL_ATTEMPTS = 1000;
 
+/**
+ * The condition of a claimed job, as Postgres cannot use it with index background_jobs_running_index: it would compare each of these jobs with
+ * each job of the statement, and visit old rows, instead of using the primary key.
+ */
+const RUNNING = `status is not distinct from 'running'`;
+
 const LEASES = leaseSql({
   table: 'background_jobs',
   fence: { id: 'text', claims: 'int' },
   until: 'lease_until',
   leaseSeconds: 30,
-  open: `status = 'running'`,
+  open: RUNNING,
 });
 /**
  * Claims jobs of one kind. $1 name, $2 maximum number, $3 the time at which the search begins, as seconds since 1970, $4 ids of jobs that the
  * search may not find: before that time, or with an expired lease. $5: the attempt counts if at most this many attempts came before; otherwise
  * `START` counts it. A search may begin before rows that were claimed long ago, which vacuum cannot remove while another session holds an old
- * snapshot, so it begins after them. Jobs may be claimed a little early. Uses the primary key and index background_jobs_waiting_index. Returns
+ * snapshot, so it begins after them. Jobs may be claimed a little early. `case`
+ * keeps Postgres from using other indexes than the primary key for $4. Uses the primary key and index background_jobs_waiting_index. Returns
  * at least one row, for the time.
  */
 const CLAIM = `
   with listed as materialized (
     select id, attempts, status from background_jobs
-    where id = any($4::text[]) and name = $1 and (
-      status = 'waiting' and run_at < to_timestamp($3::float8) or status = 'running' and lease_until <= now())
+    where id = any($4::text[]) and name = $1
+      and case status when 'waiting' then run_at < to_timestamp($3::float8) when 'running' then lease_until <= now() end
     limit $2::int for update skip locked
   ), searched as materialized (
     select id, attempts from background_jobs
@@ -51,7 +58,7 @@ const CLAIM = `
 const START = `
   update background_jobs j set attempts = e.attempt, started_at = now()
   from unnest($1::text[], $2::int[], $3::int[]) e(id, claims, attempt)
-  where j.id = e.id and j.claims = e.claims and j.status = 'running'
+  where j.id = e.id and j.claims = e.claims and j.${RUNNING}
   returning j.id`;
 const STORE_PROGRESS = `update background_jobs set progress = $3::jsonb where ${LEASES.held} returning 1`;
 const FINISH = `
@@ -59,7 +66,7 @@ const FINISH = `
     error = e.error, progress = coalesce(e.progress::jsonb, j.progress)
   from unnest($1::text[], $2::int[], $3::text[], $4::text[], $5::text[], $6::text[])
     e(id, claims, status, result, error, progress)
-  where j.id = e.id and j.claims = e.claims and j.status = 'running'
+  where j.id = e.id and j.claims = e.claims and j.${RUNNING}
   returning j.id`;
 const RETRY = `
   update background_jobs set status = 'waiting', lease_until = null, error = $3, progress = coalesce($4::jsonb, progress),
@@ -70,7 +77,7 @@ const RELEASE = `
   update background_jobs j set status = 'waiting', lease_until = null, attempts = e.attempt - 1, progress = null,
     run_at = now() + e.n * interval '1 microsecond'
   from unnest($1::text[], $2::int[], $3::int[]) with ordinality e(id, claims, attempt, n)
-  where j.id = e.id and j.claims = e.claims and j.status = 'running'
+  where j.id = e.id and j.claims = e.claims and j.${RUNNING}
   returning j.id`;
 
 /** A job that this worker has claimed. Its writes throw a LeaseLostError if it was cancelled, deleted or claimed by another worker. */
