@@ -8,7 +8,7 @@ import type { RunningWorker } from '../platform/work/queues/queues.ts';
 import { createAttempt } from './attempts.ts';
 import type { CompiledJob, CompiledJobs } from './declarations/declarations.ts';
 import type { JobMetrics } from './metrics.ts';
-import { createWakeUp, queueOfJob } from './queue/queue.ts';
+import { createWakeUp, queueOfJob, WAKE_UP } from './queue/queue.ts';
 import { createJobRunner, type RunDependencies, STOPPING } from './run.ts';
 import { type ClaimedJob, createJobStore, type JobStore } from './store.ts';
 
@@ -92,11 +92,14 @@ export function startJobWorker(
     const queue = queueOfJob(job.name);
     const onError = (error: unknown) => log.error({ err: error, queue }, 'a job failed');
     const local = createLocalQueue(job, onError);
-    const wake = () => void local.wake().catch(onError);
+    const wake = () => void local.wake({ isHint: true }).catch(onError);
     let isStopping = false;
     const worker = queues.work(
       queue,
-      ({ data }) => (isStopping ? queues.add(queue, [createWakeUp(data.id)], true) : local.wake(data.id)),
+      ({ name, data: { id } }) =>
+        isStopping
+          ? queues.add(queue, [createWakeUp(id)], true)
+          : local.wake({ id: name === WAKE_UP ? undefined : id }),
       job.concurrency,
     );
     // Another worker has more work than it can do soon.

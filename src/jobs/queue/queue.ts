@@ -8,12 +8,15 @@ export function queueOfJob(name: string): string {
   return `job.${name}`;
 }
 
+/** The name of entries that stand for all due jobs of a kind. */
+export const WAKE_UP = 'wake-up';
+
 /**
  * Creates the entry that means "this kind of job has work": the worker finds the jobs in Postgres. At most one waits in a queue. One that is
  * added while another is handled comes after it. It names a row because workers of earlier versions run only that one.
  */
 export function createWakeUp(id: string): NewJob {
-  return { name: 'run', data: { id }, opts: { deduplication: { id: 'work', keepLastIfActive: true } } };
+  return { name: WAKE_UP, data: { id }, opts: { deduplication: { id: 'work', keepLastIfActive: true } } };
 }
 
 /** A row to enqueue. */

@@ -78,13 +78,14 @@ export class LocalQueue<Lease> {
   /**
    * Claims due rows if there is room for them. Resolves when they are claimed.
    *
-   * @param id a row that is due. If there is no room, other processes are told
+   * @param id a row that the search for due rows may not find
+   * @param isHint whether other processes know, too. Otherwise they are told if there is no room
    */
-  async wake(id?: string): Promise<void> {
+  async wake({ id, isHint = false }: { id?: string | undefined; isHint?: boolean } = {}): Promise<void> {
     if (this.#countRoom() > 0) return this.#addWakeUp(id);
     this.#noteId(id);
     this.#mayHaveMore = true;
-    if (id !== undefined) this.#options.onMore();
+    if (!isHint) this.#options.onMore();
   }
 
   /** Forgets a row whose lease was lost before it started. */
@@ -130,7 +131,7 @@ export class LocalQueue<Lease> {
     const limit = this.#onIdle === undefined ? this.#countRoom() : 0;
     if (limit === 0) {
       this.#mayHaveMore = true;
-      if (ids.some((id) => id !== undefined)) this.#options.onMore();
+      this.#options.onMore();
       return;
     }
     const listed = [...this.#ids].slice(0, limit);
