@@ -11,21 +11,23 @@ export interface AttemptResult {
   [field: string]: unknown;
 }
 
-/** How claimed rows of a kind are worked on. */
-export interface LeasedWork<Lease> {
+/** A kind of leased work that is done by jobs of a queue, one row per job. */
+export interface LeasedJob<Lease> {
   /** The name of the work in a word: the `msg` of its log lines. */
   unit: string;
   /** The database of the rows. While it is unavailable, claims and failed attempts wait for it. */
   database?: Executor;
+  /** Claims the row with this id. Undefined: the row is finished, not due, deleted, or claimed by another worker. */
+  claim(id: string): Promise<Lease | undefined>;
   /** The lease renewals of this process. Omit them for work that always ends before its lease expires. */
   renewals?: LeaseRenewals<Lease>;
   /**
    * Does the work and stores its result.
    *
-   * @param abort aborted when a renewal finds that the lease is lost
+   * @param lost aborted when a renewal finds that the lease is lost
    * @throws LeaseLostError if a write finds that the lease is lost
    */
-  run(lease: Lease, abort: LazyAbort): Promise<AttemptResult>;
+  run(lease: Lease, lost: AbortSignal): Promise<AttemptResult>;
   /** Stores a failed attempt, to be retried (outcome `retry`) or as final (outcome `failed`). */
   fail(lease: Lease, error: unknown): Promise<AttemptResult>;
   /** Returns ids and the attempt number, for the log line. */
@@ -34,12 +36,10 @@ export interface LeasedWork<Lease> {
   describeError?(error: unknown): Record<string, unknown>;
 }
 
-/** A kind of leased work that is done by jobs of a queue, one row per job. */
-export interface LeasedJob<Lease> extends Omit<LeasedWork<Lease>, 'run'> {
-  /** Claims the row with this id. Undefined: the row is finished, not due, deleted, or claimed by another worker. */
-  claim(id: string): Promise<Lease | undefined>;
-  /** Like `run` of `LeasedWork`. @param lost aborted when a renewal finds that the lease is lost */
-  run(lease: Lease, lost: AbortSignal): Promise<AttemptResult>;
+/** How claimed rows of a kind are worked on. */
+interface LeasedWork<Lease> extends Omit<LeasedJob<Lease>, 'claim' | 'run'> {
+  /** Like `run` of `LeasedJob`. @param abort aborted when a renewal finds that the lease is lost */
+  run(lease: Lease, abort: LazyAbort): Promise<AttemptResult>;
 }
 
 /**
@@ -88,15 +88,15 @@ export function createLeaseRunner<Lease>(
 }
 
 /**
- * Creates the function that runs one job of leased work: it claims the row, and works on it as `createLeaseRunner` does. A job whose row
- * cannot be claimed does nothing, so a row may have two jobs.
+ * Creates the function that runs one job of leased work: it claims the row, renews its lease while the work runs, stores the result or the
+ * failure, and logs one line. A job whose row cannot be claimed does nothing, so a row may have two jobs.
  */
 export function createLeasedJob<Lease>(
-  { claim, run, ...work }: LeasedJob<Lease>,
+  job: LeasedJob<Lease>,
   logWork: LogWork,
 ): (id: string) => Promise<AttemptResult | undefined> {
-  const { database } = work;
-  const runLease = createLeaseRunner({ ...work, run: (lease: Lease, abort) => run(lease, abort.signal) }, logWork);
+  const { database, claim, run } = job;
+  const runLease = createLeaseRunner({ ...job, run: (lease: Lease, abort) => run(lease, abort.signal) }, logWork);
   return async (id) => {
     const lease = await (database === undefined ? claim(id) : retryWhileUnavailable(database, () => claim(id)));
     return lease === undefined ? undefined : runLease(lease);
