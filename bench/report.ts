@@ -111,7 +111,7 @@ ${rows.join('\n')}
 | \`push.accept100k\` | Time in seconds until a call of \`app.push.send\` to 100,000 users with one device each returns. |
 | \`push.memory\` | Growth of a push-worker's memory between the first and the last of such pushes, measured after garbage collection. |
 | \`push.wal\` | WAL for each device of such a push. |
-| \`jobs.enqueue\`, \`jobs.run\` | Background jobs that do nothing, enqueued and run per second, 50 at once, compared to BullMQ alone, whose jobs are in Redis only. Belfry also stores each job in Postgres, claims it there and writes its result. |
+| \`jobs.enqueue\`, \`jobs.run\` | 20,000 background jobs that do nothing, enqueued and run per second, 50 at once. \`enqueue\` and \`run.bullmq\` are compared to BullMQ alone, whose jobs are in Redis only. \`run\` is compared to graphile-worker with a local queue of 500 jobs and results in batches: it deletes a finished job, Belfry keeps its row. |
 | \`client.get\`, \`client.list\` | Requests per second that \`belfry/client\` sends, one at a time, for a record and for a page of 20, compared to \`fetch\` with \`JSON.parse\` alone. Both sides take turns with every request. |
 | \`client.size\` | The compressed bytes of the client in a page that esbuild bundles: at first, and for parts that are loaded when they are used. |
 | \`pages.console\`, \`pages.portal\` | The compressed bytes that a browser loads to show the first view of the console and of the webhook portal. |

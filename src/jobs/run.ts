@@ -1,9 +1,11 @@
 import type { Viewer } from '../declare/actor.ts';
 import type { JobContext } from '../declare/job.ts';
 import { withTimeoutFallback } from '../platform/helpers/concurrency/deadline.ts';
+import type { LazyAbort } from '../platform/helpers/concurrency/lazy-abort.ts';
 import type { Logger } from '../platform/observability/log.ts';
 import type { AttemptResult } from '../platform/work/leased-work/job.ts';
 import { LeaseLostError } from '../platform/work/leased-work/lease.ts';
+import type { Slot } from '../platform/work/leased-work/local-queue.ts';
 import { runAsActor } from '../rules/acting.ts';
 import { type CompiledJob, checkInput } from './declarations/declarations.ts';
 import { toStorableJson } from './declarations/values.ts';
@@ -12,6 +14,9 @@ import type { ClaimedJob, JobStore } from './store.ts';
 
 /** ms that an aborted run may need to end. Then its slot is used again, although its code may still run. */
 const ABORT_GRACE_MS = 2000;
+
+/** ms after its claim from which a job is checked before it starts: it may have been cancelled, and its lease may have expired. */
+const CHECK_AFTER_MS = 100;
 
 /** A failure that another attempt would only repeat. The job can still be retried by hand. */
 export class PermanentFailure extends Error {
@@ -24,7 +29,7 @@ class JobTimeoutError extends Error {
 }
 
 /** Why a run was aborted because its process stops. */
-const STOPPING = new Error('The process stops');
+export const STOPPING = new Error('The process stops');
 
 /** A failed attempt, with the last progress that is not stored yet. */
 export class FailedRun extends Error {
@@ -41,7 +46,7 @@ export interface RunDependencies {
   store: JobStore;
   log: Logger;
   /** Aborted when runs must end, because the process stops. */
-  stopping: AbortSignal;
+  stopping: LazyAbort;
   /** Returns an active user; undefined if the user does not exist or is not active. */
   loadUser(id: string): Promise<Viewer | undefined>;
   /** What every run gets. */
@@ -56,104 +61,114 @@ async function readInput(job: CompiledJob, input: string | null): Promise<unknow
   throw new PermanentFailure(`The input does not fit the declaration of the job: ${errors.join('; ')}`);
 }
 
-/** A signal that ends a run: at the timeout, with the lease, or when the process stops. Call `dispose` when the run has ended. */
-function createRunSignal({ timeoutMs }: CompiledJob, lost: AbortSignal, stopping: AbortSignal) {
-  const ending = new AbortController();
-  const timer = setTimeout(
-    () => ending.abort(new JobTimeoutError(`The run took longer than ${timeoutMs} ms`)),
-    timeoutMs,
-  );
-  const onLost = () => ending.abort(new LeaseLostError('it was cancelled, deleted, or claimed by another worker'));
-  const onStopping = () => ending.abort(STOPPING);
-  lost.addEventListener('abort', onLost);
-  stopping.addEventListener('abort', onStopping);
-  if (lost.aborted) onLost();
-  if (stopping.aborted) onStopping();
-  return {
-    signal: ending.signal,
-    dispose() {
-      clearTimeout(timer);
-      lost.removeEventListener('abort', onLost);
-      stopping.removeEventListener('abort', onStopping);
-    },
-  };
+/** Waits for a run, and after an abort for a moment only. Throws the reason of an abort, whatever the run does then. */
+function waitForRun(running: Promise<unknown>, abort: LazyAbort, onIgnored: () => void): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    running.then(
+      (result) => abort.isAborted || resolve(result),
+      (error) => abort.isAborted || reject(error),
+    );
+    abort.onAbort(async () => {
+      const ended = running.then(
+        () => true,
+        () => true,
+      );
+      if (!(await withTimeoutFallback(ended, ABORT_GRACE_MS, false))) onIgnored();
+      reject(abort.reason);
+    });
+  });
 }
 
-/**
- * Waits for a run, and after an abort for a moment only.
- *
- * @returns what the run returned
- * @throws what the run threw; the reason of the signal if it was aborted, whatever the run does then
- */
-async function waitForRun(running: Promise<unknown>, signal: AbortSignal, onIgnored: () => void): Promise<unknown> {
-  const { promise: aborted, resolve } = Promise.withResolvers<void>();
-  signal.addEventListener('abort', () => resolve(), { once: true });
-  if (signal.aborted) resolve();
-  const ended = running.then(
-    () => true,
-    () => true,
-  );
-  await Promise.race([ended, aborted]);
-  if (!signal.aborted) return running;
-  if (!(await withTimeoutFallback(ended, ABORT_GRACE_MS, false))) onIgnored();
-  throw signal.reason;
-}
+/** What a run gets, before its input and user are known. */
+type RunContext = { -readonly [Name in keyof JobContext]: JobContext[Name] };
 
 /** Runs jobs that were claimed. */
 export interface JobRunner {
   /**
    * Runs a claimed job and stores its result.
    *
-   * @param lost aborted when the lease is lost
+   * @param abort aborted when the lease is lost; the runner aborts it at the timeout, and when the process stops
    * @throws FailedRun; LeaseLostError
    */
-  run(job: CompiledJob, claimed: ClaimedJob, lost: AbortSignal): Promise<AttemptResult>;
+  run(job: CompiledJob, claimed: ClaimedJob, slot: Slot, abort: LazyAbort): Promise<AttemptResult>;
 }
 
 /** Creates the runner of jobs. */
 export function createJobRunner({ store, log, stopping, loadUser, context }: RunDependencies): JobRunner {
-  async function callRun(job: CompiledJob, claimed: ClaimedJob, signal: AbortSignal, progress: Progress) {
-    const { id, attempt, userId, requestId } = claimed;
-    const input = await readInput(job, claimed.input);
-    const user = userId === null ? undefined : await loadUser(userId);
-    const jobLog = log.child({ job: id, name: job.name });
-    const scheduledAt = new Date(claimed.scheduledAt);
-    const { report } = progress;
-    const own = { id, input, attempt, scheduledAt, signal, progress: report, user, log: jobLog };
+  /** Returns what a run gets. Signal and log are created only if the run reads them. */
+  function createContext(job: CompiledJob, claimed: ClaimedJob, abort: LazyAbort, progress: Progress): RunContext {
+    let jobLog: Logger | undefined;
+    return {
+      ...context,
+      id: claimed.id,
+      input: undefined,
+      attempt: claimed.attempt,
+      scheduledAt: new Date(claimed.scheduledAt),
+      user: undefined,
+      progress: progress.report,
+      get signal() {
+        return abort.signal;
+      },
+      get log() {
+        jobLog ??= log.child({ job: claimed.id, name: job.name });
+        return jobLog;
+      },
+    };
+  }
+
+  async function callRun(job: CompiledJob, claimed: ClaimedJob, abort: LazyAbort, progress: Progress) {
+    const { userId, requestId } = claimed;
+    const own = createContext(job, claimed, abort, progress);
+    own.input = await readInput(job, claimed.input);
+    if (userId !== null) own.user = await loadUser(userId);
     // Changes of the run are recorded for the user and the request that enqueued the job.
-    const actor = { user, req: undefined, requestId: requestId ?? undefined };
-    const running = runAsActor(actor, async () => job.run({ ...context, ...own }));
-    return waitForRun(running, signal, () =>
-      jobLog.warn('a run ignores its signal: its code may still be running, although its slot is used again'),
+    const actor = { user: own.user, req: undefined, requestId: requestId ?? undefined };
+    const running = runAsActor(actor, async () => job.run(own));
+    return waitForRun(running, abort, () =>
+      own.log.warn('a run ignores its signal: its code may still be running, although its slot is used again'),
     );
   }
 
+  /** Calls the run, and aborts it at its timeout and when the process stops. */
+  async function callRunInTime(job: CompiledJob, claimed: ClaimedJob, abort: LazyAbort, progress: Progress) {
+    const { timeoutMs } = job;
+    const onTimeout = () => abort.abort(new JobTimeoutError(`The run took longer than ${timeoutMs} ms`));
+    const onStopping = () => abort.abort(stopping.reason);
+    const timer = setTimeout(onTimeout, timeoutMs);
+    stopping.onAbort(onStopping);
+    try {
+      return await callRun(job, claimed, abort, progress);
+    } finally {
+      clearTimeout(timer);
+      stopping.offAbort(onStopping);
+    }
+  }
+
   /** Stores the result of a run. A result that cannot be stored does not make the run fail, because its work is done. */
-  async function storeResult(claimed: ClaimedJob, result: unknown, progress: string | null): Promise<AttemptResult> {
+  async function storeResult(claimed: ClaimedJob, name: string, result: unknown, progress: string | null) {
     const json = result === undefined ? undefined : toStorableJson(result);
     const error = json?.error === undefined ? null : `The result was not stored. ${json.error}`;
-    if (error !== null) log.warn({ job: claimed.id, name: claimed.name, error }, 'the result of a job was not stored');
+    if (error !== null) log.warn({ job: claimed.id, name, error }, 'the result of a job was not stored');
     await store.finish(claimed, { status: 'succeeded', result: json?.text ?? null, error, progress });
     return { outcome: 'succeeded' };
   }
 
   return {
-    async run(job, claimed, lost) {
+    async run(job, claimed, slot, abort) {
+      if (!claimed.isCounted || slot.waitedMs > CHECK_AFTER_MS) await store.start(claimed);
       if (claimed.attempt > job.retry.attempts)
         throw new FailedRun(new PermanentFailure('Its workers stopped before the run was finished'), null);
-      const { signal, dispose } = createRunSignal(job, lost, stopping);
       const progress = createProgress((report) => store.storeProgress(claimed, report));
       try {
-        const result = await callRun(job, claimed, signal, progress);
-        return await storeResult(claimed, result, await progress.end());
+        const result = await callRunInTime(job, claimed, abort, progress);
+        slot.free();
+        return await storeResult(claimed, job.name, result, await progress.end());
       } catch (error) {
         const lastProgress = await progress.end();
         if (error instanceof LeaseLostError) throw error;
         if (error !== STOPPING) throw new FailedRun(error, lastProgress);
-        await store.release(claimed);
+        if ((await store.release([claimed])) === 0) throw new LeaseLostError('it was cancelled or deleted');
         return { outcome: 'released' };
-      } finally {
-        dispose();
       }
     },
   };

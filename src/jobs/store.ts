@@ -3,51 +3,92 @@ import { createMicroBatch } from '../platform/helpers/concurrency/micro-batch.ts
 import { LeaseLostError } from '../platform/work/leased-work/lease.ts';
 import { leaseSql, renewLeases } from '../platform/work/leased-work/leased-rows.ts';
 
-/** The maximum number of jobs that one statement claims or finishes. */
-const MAX_BATCH = 100;
+/** The maximum number of jobs that one statement starts or finishes. */
+const MAX_BATCH = 500;
+/**
+ * Seconds that a search begins before the last claimed job. Transactions do not commit in the order in which they store jobs; `enqueue` names
+ * the jobs that commit later than this.
+ */
+const LATE_COMMIT_SECONDS = 1;
+/** Larger than any number of attempts. */
+const ALL_ATTEMPTS = 1000;
+
+/**
+ * The condition of a claimed job, as Postgres cannot use it with index background_jobs_running_index: it would compare each of these jobs with
+ * each job of the statement, and visit old rows, instead of using the primary key.
+ */
+const RUNNING = `status is not distinct from 'running'`;
 
 const LEASES = leaseSql({
   table: 'background_jobs',
   fence: { id: 'text', claims: 'int' },
   until: 'lease_until',
   leaseSeconds: 30,
-  open: `status = 'running'`,
+  open: RUNNING,
 });
-// A queue entry may be a little early. An expired lease is free. Uses the primary key.
-const CLAIM = LEASES.claim(
-  'background_jobs c',
-  `c.id = any($1::text[]) and (
-    status = 'waiting' and run_at <= now() + interval '50 milliseconds' or status = 'running' and lease_until <= now())`,
-  {
-    set: `status = 'running', attempts = attempts + 1, started_at = now(), progress = null`,
-    returning: 'c.id, name, input::text, attempts, claims, scheduled_at, user_id, request_id, trace',
-  },
-);
+/**
+ * Claims jobs of one kind. $1 name, $2 maximum number, $3 the time at which the search begins, as seconds since 1970, $4 ids of jobs that the
+ * search may not find: before that time, or with an expired lease. $5: the attempt counts if at most this many attempts came before; otherwise
+ * `START` counts it. A search may begin before rows that were claimed long ago, which vacuum cannot remove while another session holds an old
+ * snapshot, so it begins after them. Jobs may be claimed a little early. `case`
+ * keeps Postgres from using other indexes than the primary key for $4. Uses the primary key and index background_jobs_waiting_index. Returns
+ * at least one row, for the time.
+ */
+const CLAIM = `
+  with listed as materialized (
+    select id, attempts, status from background_jobs
+    where id = any($4::text[]) and name = $1
+      and case status when 'waiting' then run_at < to_timestamp($3::float8) when 'running' then lease_until <= now() end
+    limit $2::int for update skip locked
+  ), searched as materialized (
+    select id, attempts from background_jobs
+    where name = $1 and status = 'waiting' and run_at >= to_timestamp($3::float8) and run_at <= now() + interval '50 milliseconds'
+    order by run_at limit $2::int - (select count(*) from listed) for update skip locked
+  ), due as (
+    select id, attempts, case status when 'waiting' then 'late' else 'expired' end as found from listed
+    union all select id, attempts, 'in order' from searched
+  ), claimed as (
+    update background_jobs c set status = 'running', lease_until = ${LEASES.end}, claims = c.claims + 1,
+      attempts = c.attempts + (due.attempts <= $5::int)::int, started_at = now(), progress = null
+    from due where c.id = due.id
+    returning c.id, input::text, due.attempts, claims, scheduled_at, user_id, request_id, trace, found,
+      extract(epoch from run_at)::float8
+  )
+  select extract(epoch from now())::float8, claimed.* from (select 1) one left join claimed on true`;
+const START = `
+  update background_jobs j set attempts = e.attempt, started_at = now()
+  from unnest($1::text[], $2::int[], $3::int[]) e(id, claims, attempt)
+  where j.id = e.id and j.claims = e.claims and j.${RUNNING}
+  returning j.id`;
 const STORE_PROGRESS = `update background_jobs set progress = $3::jsonb where ${LEASES.held} returning 1`;
 const FINISH = `
   update background_jobs j set status = e.status, finished_at = now(), lease_until = null, result = e.result::jsonb,
     error = e.error, progress = coalesce(e.progress::jsonb, j.progress)
   from unnest($1::text[], $2::int[], $3::text[], $4::text[], $5::text[], $6::text[])
     e(id, claims, status, result, error, progress)
-  where j.id = e.id and j.claims = e.claims and j.status = 'running'
+  where j.id = e.id and j.claims = e.claims and j.${RUNNING}
   returning j.id`;
 const RETRY = `
   update background_jobs set status = 'waiting', lease_until = null, error = $3, progress = coalesce($4::jsonb, progress),
     run_at = now() + $5::float8 * interval '1 millisecond'
   where ${LEASES.held} returning 1`;
-// The attempt does not count, because the process ended it.
+// The attempt does not count, because the process ended it. The jobs keep their order, and come after those that were claimed before.
 const RELEASE = `
-  update background_jobs set status = 'waiting', lease_until = null, attempts = attempts - 1, run_at = now(), progress = null
-  where ${LEASES.held} returning 1`;
+  update background_jobs j set status = 'waiting', lease_until = null, attempts = e.attempt - 1, progress = null,
+    run_at = now() + e.n * interval '1 microsecond'
+  from unnest($1::text[], $2::int[], $3::int[]) with ordinality e(id, claims, attempt, n)
+  where j.id = e.id and j.claims = e.claims and j.${RUNNING}
+  returning j.id`;
 
 /** A job that this worker has claimed. Its writes throw a LeaseLostError if it was cancelled, deleted or claimed by another worker. */
 export interface ClaimedJob {
   id: string;
-  name: string;
   /** JSON; null without input. */
   input: string | null;
   /** The number of the attempt, from 1. */
   attempt: number;
+  /** Whether the claim has counted the attempt. Otherwise `start` does. */
+  isCounted: boolean;
   /** The number of the claim: its fence. */
   claims: number;
   /** ISO 8601. */
@@ -67,10 +108,23 @@ export interface JobEnd {
   progress: string | null;
 }
 
+/** What a worker claims. */
+interface JobClaim {
+  name: string;
+  limit: number;
+  /** Jobs to claim although the search may not find them. Those that are not due are left out. */
+  ids: readonly string[];
+  /** The claim counts attempts after which at least one more is possible; all attempts if the jobs start at once. */
+  startsAtOnce: boolean;
+  maxAttempts: number;
+}
+
 /** The writes of a worker to the jobs that it runs. */
 export interface JobStore {
-  /** Claims a job. Undefined if it is not due, finished, deleted, or held by another worker. */
-  claim(id: string): Promise<ClaimedJob | undefined>;
+  /** Claims due jobs, in the order in which they are due. `mayHaveMore`: whether further jobs may be due. */
+  claim(request: JobClaim): Promise<{ leases: ClaimedJob[]; mayHaveMore: boolean }>;
+  /** Counts the attempt of a job that was claimed before it could start, and checks that it was not cancelled meanwhile. */
+  start(job: ClaimedJob): Promise<void>;
   /** Extends leases. Returns the jobs whose leases are still held. */
   renew(jobs: readonly ClaimedJob[]): Promise<ClaimedJob[]>;
   /** Stores the progress of a run. */
@@ -78,13 +132,68 @@ export interface JobStore {
   finish(job: ClaimedJob, end: JobEnd): Promise<void>;
   /** Stores a failed attempt; the next one is due after `delayMs`. */
   retryLater(job: ClaimedJob, failure: Pick<JobEnd, 'error' | 'progress'>, delayMs: number): Promise<void>;
-  /** Gives a job back because this process stops. */
-  release(job: ClaimedJob): Promise<void>;
+  /** Gives jobs back that have not ended. Returns the number of those that were still held. */
+  release(jobs: readonly ClaimedJob[]): Promise<number>;
 }
 
+/** How a claim has found a job: by its search, or by its id because it was stored late or its lease has expired. */
+type Found = 'in order' | 'late' | 'expired';
+type ClaimedRow = [
+  now: number,
+  ...([] | [string, string | null, number, number, string, string | null, string | null, string | null, Found, number]),
+];
+
+/** Where the next search for due jobs of each kind begins, in seconds since 1970 by the clock of Postgres. */
+class SearchStarts {
+  readonly #starts = new Map<string, number>();
+
+  get(name: string): number {
+    return this.#starts.get(name) ?? Number.NEGATIVE_INFINITY;
+  }
+
+  /** Moves the start behind what a search has found. @param searchedTo the time up to which it has found all jobs */
+  moveTo(name: string, searchedTo: number): void {
+    this.#starts.set(name, Math.max(this.get(name), searchedTo - LATE_COMMIT_SECONDS));
+  }
+
+  /** Moves the start back to a job that a search would not have found. Others may have been stored with it. */
+  moveBackTo(name: string, runAt: number): boolean {
+    if (runAt >= this.get(name)) return false;
+    this.#starts.set(name, runAt - LATE_COMMIT_SECONDS);
+    return true;
+  }
+}
+
+/** Creates the function that claims jobs. */
+function createClaim(database: Pick<Database, 'write'>): JobStore['claim'] {
+  const starts = new SearchStarts();
+
+  return async ({ name, limit, ids, startsAtOnce, maxAttempts }) => {
+    const start = starts.get(name);
+    // A worker that dies takes the attempts of jobs that have not started, so it must not have counted their last one.
+    const countedAfter = startsAtOnce ? ALL_ATTEMPTS : maxAttempts > 1 ? 0 : -1;
+    const values = [name, limit, start, ids, countedAfter];
+    const rows = await database.write<ClaimedRow>({ name: 'job_claim', text: CLAIM, values });
+    const found = rows.flatMap(([, ...job]) => (job.length === 0 || job[0] === null ? [] : [job]));
+    found.sort((a, b) => a[9] - b[9]);
+    const isFull = found.length >= limit;
+    const searched = found.filter((job) => job[8] === 'in order');
+    starts.moveTo(name, isFull ? (searched.at(-1)?.[9] ?? start) : rows[0]![0]);
+    const isMovedBack = found.some((job) => job[8] === 'late' && starts.moveBackTo(name, job[9]));
+    const leases = found.map(([id, input, attempts, claims, scheduledAt, userId, requestId, trace]): ClaimedJob => {
+      const isCounted = attempts <= countedAfter;
+      return { id, input, attempt: attempts + 1, isCounted, claims, scheduledAt, userId, requestId, trace };
+    });
+    return { leases, mayHaveMore: isFull || isMovedBack };
+  };
+}
+
+/** Returns the columns of a statement about several rows. */
+const toColumns = (rows: readonly (readonly unknown[])[]) =>
+  rows[0]!.map((_, column) => rows.map((row) => row[column]));
+
 /**
- * Creates the store of a worker. Jobs that start or end while the previous statement runs are claimed or finished together, in one
- * statement.
+ * Creates the store of a worker. Jobs that start or end while the previous statement runs are stored together, in one statement.
  */
 export function createJobStore(database: Pick<Database, 'write'>): JobStore {
   const lost = () => new LeaseLostError('it was cancelled, deleted, or claimed by another worker');
@@ -99,33 +208,37 @@ export function createJobStore(database: Pick<Database, 'write'>): JobStore {
     if (rows.length === 0) throw lost();
   }
 
-  async function claimBatch(ids: string[]): Promise<(ClaimedJob | undefined)[]> {
-    type Row = [string, string, string | null, number, number, string, string | null, string | null, string | null];
-    const rows = await database.write<Row>({ name: 'job_claim', text: CLAIM, values: [ids] });
-    const byId = new Map(
-      rows.map(([id, name, input, attempt, claims, scheduledAt, userId, requestId, trace]) => [
-        id,
-        { id, name, input, attempt, claims, scheduledAt, userId, requestId, trace },
-      ]),
-    );
-    // A row may have two entries in one batch; the claim belongs to the first.
-    return ids.map((id, i) => (ids.indexOf(id) === i ? byId.get(id) : undefined));
+  /** Runs a statement about several jobs. Returns whether each was still held. */
+  async function writeMany(name: string, text: string, items: readonly (readonly [ClaimedJob, ...unknown[]])[]) {
+    const values = toColumns(items.map(([{ id, claims }, ...rest]) => [id, claims, ...rest]));
+    const held = new Set((await database.write<[string]>({ name, text, values })).map(([id]) => id));
+    return items.map(([{ id }]) => held.has(id));
   }
 
-  async function finishBatch(items: { job: ClaimedJob; end: JobEnd }[]): Promise<boolean[]> {
-    const values = [
-      items.map(({ job }) => job.id),
-      items.map(({ job }) => job.claims),
-      ...(['status', 'result', 'error', 'progress'] as const).map((member) => items.map(({ end }) => end[member])),
-    ];
-    const held = new Set((await database.write<[string]>({ name: 'job_finish', text: FINISH, values })).flat());
-    return items.map(({ job }) => held.has(job.id));
-  }
-
-  const finish = createMicroBatch(finishBatch, MAX_BATCH);
+  const start = createMicroBatch(
+    (jobs: ClaimedJob[]) =>
+      writeMany(
+        'job_start',
+        START,
+        jobs.map((job) => [job, job.attempt]),
+      ),
+    MAX_BATCH,
+  );
+  const finish = createMicroBatch(
+    (items: { job: ClaimedJob; end: JobEnd }[]) =>
+      writeMany(
+        'job_finish',
+        FINISH,
+        items.map(({ job, end }) => [job, end.status, end.result, end.error, end.progress]),
+      ),
+    MAX_BATCH,
+  );
 
   return {
-    claim: createMicroBatch(claimBatch, MAX_BATCH),
+    claim: createClaim(database),
+    async start(job) {
+      if (!(await start(job))) throw lost();
+    },
     renew: (jobs) =>
       renewLeases(database, { name: 'job_renew', text: LEASES.renew }, jobs, ({ id, claims }) => [id, claims]),
     storeProgress: (job, progress) => writeIfHeld('job_progress', STORE_PROGRESS, job, progress),
@@ -133,6 +246,13 @@ export function createJobStore(database: Pick<Database, 'write'>): JobStore {
       if (!(await finish({ job, end }))) throw lost();
     },
     retryLater: (job, { error, progress }, delayMs) => writeIfHeld('job_retry', RETRY, job, error, progress, delayMs),
-    release: (job) => writeIfHeld('job_release', RELEASE, job),
+    async release(jobs) {
+      const held = await writeMany(
+        'job_release',
+        RELEASE,
+        jobs.map((job) => [job, job.attempt]),
+      );
+      return held.filter(Boolean).length;
+    },
   };
 }

@@ -1,17 +1,16 @@
 import { retryWhileUnavailable } from '../platform/data/postgres/retry.ts';
+import { LazyAbort } from '../platform/helpers/concurrency/lazy-abort.ts';
 import { createWorkLogger } from '../platform/observability/log-work.ts';
 import type { Platform } from '../platform/platform.ts';
-import { createLeasedJob } from '../platform/work/leased-work/job.ts';
 import { createLeaseRenewals } from '../platform/work/leased-work/lease.ts';
-import { addJitter, getExponentialWait } from '../platform/work/leased-work/retry-schedule.ts';
+import { LocalQueue } from '../platform/work/leased-work/local-queue.ts';
 import type { RunningWorker } from '../platform/work/queues/queues.ts';
-import { runJobInSpan } from '../platform/work/queues/tracing.ts';
+import { createAttempt } from './attempts.ts';
 import type { CompiledJob, CompiledJobs } from './declarations/declarations.ts';
-import { toErrorText } from './declarations/values.ts';
 import type { JobMetrics } from './metrics.ts';
-import { createQueueEntries, queueOfJob } from './queue/queue.ts';
-import { createJobRunner, FailedRun, PermanentFailure, type RunDependencies } from './run.ts';
-import { type ClaimedJob, createJobStore } from './store.ts';
+import { createWakeUp, queueOfJob, WAKE_UP } from './queue/queue.ts';
+import { createJobRunner, type RunDependencies, STOPPING } from './run.ts';
+import { type ClaimedJob, createJobStore, type JobStore } from './store.ts';
 
 /** Also the longest time until a run learns that its job was cancelled. */
 const RENEW_EVERY_MS = 5000;
@@ -19,26 +18,36 @@ const RENEW_EVERY_MS = 5000;
 /** What the worker needs. */
 type JobWorkerDependencies = Pick<Platform, 'settings' | 'log' | 'metrics' | 'database' | 'queues' | 'tracing'>;
 
+/** Creates a store whose statements wait while Postgres is down: work that is done must not be repeated only because of that. */
+function createPatientStore(database: Platform['database']): JobStore {
+  const store = createJobStore(database);
+  const patiently =
+    <Args extends unknown[], T>(statement: (...args: Args) => Promise<T>) =>
+    (...args: Args) =>
+      retryWhileUnavailable(database, () => statement(...args));
+  return {
+    ...store,
+    claim: patiently(store.claim),
+    start: patiently(store.start),
+    finish: patiently(store.finish),
+    release: patiently(store.release),
+  };
+}
+
 /**
  * Starts the worker of all jobs in this process. Each job has its own queue.
  *
  * @param runs what every run gets
  */
 export function startJobWorker(
-  { settings, log, metrics, database, queues, tracing }: JobWorkerDependencies,
+  platform: JobWorkerDependencies,
   jobs: CompiledJobs,
   runs: Pick<RunDependencies, 'loadUser' | 'context'>,
   jobMetrics: JobMetrics,
 ): RunningWorker {
-  const store = createJobStore(database);
-  const stopping = new AbortController();
-  const storing = {
-    ...store,
-    // The work is done, so it must not be repeated only because the result could not be stored.
-    finish: (...args: Parameters<typeof store.finish>) => retryWhileUnavailable(database, () => store.finish(...args)),
-    release: (job: ClaimedJob) => retryWhileUnavailable(database, () => store.release(job)),
-  };
-  const runner = createJobRunner({ ...runs, store: storing, log, stopping: stopping.signal });
+  const { settings, log, metrics, database, queues } = platform;
+  const store = createPatientStore(database);
+  const stopping = new LazyAbort();
   const renewals = createLeaseRenewals<ClaimedJob>({
     everyMs: RENEW_EVERY_MS,
     what: 'jobs',
@@ -46,54 +55,65 @@ export function startJobWorker(
     renew: store.renew,
     database,
   });
+  const runner = createJobRunner({ ...runs, store, log, stopping });
   const logWork = createWorkLogger({ log, settings, metrics });
+  const attempts = { ...platform, store, runner, renewals, logWork, metrics: jobMetrics };
 
-  function addNextEntry({ id, name, claims }: ClaimedJob, delayMs: number): void {
-    void queues.add(queueOfJob(name), createQueueEntries([{ id, claims, delayMs }]));
+  /** Creates the local queue of a kind of job. */
+  function createLocalQueue(job: CompiledJob, onError: (error: unknown) => void): LocalQueue<ClaimedJob> {
+    const { name, concurrency, retry } = job;
+    const queue = queueOfJob(name);
+    const attempt = createAttempt(job, attempts);
+    const local: LocalQueue<ClaimedJob> = new LocalQueue<ClaimedJob>({
+      concurrency,
+      async claim(request) {
+        const claimed = await store.claim({ ...request, name, maxAttempts: retry.attempts });
+        for (const lease of claimed.leases) renewals.add(lease, () => drop(lease));
+        return claimed;
+      },
+      run: (claimed, slot) => attempt(claimed, slot).catch(onError),
+      async release(claimed) {
+        for (const lease of claimed) renewals.remove(lease);
+        await store.release(claimed);
+        await queues.add(queue, [createWakeUp(claimed[0]!.id)]);
+      },
+      onMore: () => queues.announce(queue, [name]),
+      onError,
+    });
+    const drop = (lease: ClaimedJob) => {
+      renewals.remove(lease);
+      local.drop(lease);
+    };
+    return local;
   }
 
-  /** Stores a failed attempt. Returns whether it is retried. */
-  async function storeFailure({ retry }: CompiledJob, claimed: ClaimedJob, { cause, progress }: FailedRun) {
-    const error = toErrorText(cause);
-    if (cause instanceof PermanentFailure || claimed.attempt >= retry.attempts) {
-      await store.finish(claimed, { status: 'failed', result: null, error, progress });
-      return { outcome: 'failed' };
-    }
-    const wait = getExponentialWait(claimed.attempt, { first: retry.firstDelayMs, max: retry.maxDelayMs });
-    const delayMs = addJitter(wait);
-    await store.retryLater(claimed, { error, progress }, delayMs);
-    addNextEntry(claimed, delayMs);
-    return { outcome: 'retry', retryInMs: delayMs };
-  }
-
-  function startQueue(job: CompiledJob) {
+  /** Starts the worker of a kind of job. An entry of its queue means that there is work. Earlier versions add one for each job. */
+  function startQueue(job: CompiledJob): RunningWorker {
     const queue = queueOfJob(job.name);
-    const runJob = createLeasedJob<ClaimedJob>(
-      {
-        unit: 'job',
-        database,
-        claim: store.claim,
-        renewals,
-        async run(claimed, lost) {
-          const trace = claimed.trace ?? undefined;
-          const result = await runJobInSpan(tracing, queue, { trace }, () => runner.run(job, claimed, lost));
-          if (result.outcome === 'released') addNextEntry(claimed, 0);
-          return result;
-        },
-        fail: (claimed, error) =>
-          storeFailure(job, claimed, error instanceof FailedRun ? error : new FailedRun(error, null)),
-        describe: ({ id, attempt }) => ({ job: id, name: job.name, attempt }),
-        describeError: (error) => {
-          const cause = error instanceof FailedRun ? error.cause : error;
-          return cause instanceof PermanentFailure ? { error: cause.message } : { err: toLoggableError(cause) };
-        },
-      },
-      (unit, line, options) => {
-        jobMetrics.countRun(job.name, line);
-        logWork(unit, line, options);
-      },
+    const onError = (error: unknown) => log.error({ err: error, queue }, 'a job failed');
+    const local = createLocalQueue(job, onError);
+    const wake = () => void local.wake({ isHint: true }).catch(onError);
+    let isStopping = false;
+    const worker = queues.work(
+      queue,
+      ({ name, data: { id } }) =>
+        isStopping
+          ? queues.add(queue, [createWakeUp(id)], true)
+          : local.wake({ id: name === WAKE_UP ? undefined : id }),
+      job.concurrency,
     );
-    return queues.work(queue, ({ data }) => runJob(data.id), job.concurrency);
+    // Another worker has more work than it can do soon.
+    const stopListening = queues.listen(queue, wake);
+    // The entry of jobs that wait may have been handled by a worker that has died since.
+    wake();
+    return {
+      ...worker,
+      async stop() {
+        isStopping = true;
+        stopListening();
+        await Promise.all([worker.stop(), local.stop()]);
+      },
+    };
   }
 
   jobMetrics.registerRuns(jobs.keys());
@@ -101,15 +121,10 @@ export function startJobWorker(
   return {
     isRunning: () => workers.every(({ isRunning }) => isRunning?.() !== false),
     async stop() {
-      const giveUp = setTimeout(() => stopping.abort(), settings.graceMs);
+      const giveUp = setTimeout(() => stopping.abort(STOPPING), settings.graceMs);
       await Promise.all(workers.map((worker) => worker.stop()));
       clearTimeout(giveUp);
       renewals.stop();
     },
   };
-}
-
-/** Returns an error that the log can serialize, whatever a job threw. */
-function toLoggableError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(toErrorText(thrown));
 }

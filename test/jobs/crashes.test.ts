@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { Client } from 'pg';
 import { afterAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { findAssembly } from '../../src/runtime/create-app.ts';
 import { deleteRedisKeys } from '../../src/testing/servers/redis-keys.ts';
 import { app as createApp, report } from '../fixtures/background/app.ts';
 import { createTestDatabase } from '../support/database/test-database.ts';
@@ -19,8 +20,14 @@ interface Call {
 
 /** The calls of runs, which wait for their responses. */
 const calls: Call[] = [];
+/** How many of the next calls are responded to at once. */
+let quickCalls = 0;
 const server = createServer(async (req, response) => {
   calls.push({ ...((await json(req)) as Omit<Call, 'response'>), response });
+  if (quickCalls > 0) {
+    quickCalls -= 1;
+    response.end('quick');
+  }
 }).listen(0, '127.0.0.1');
 await vi.waitUntil(() => server.listening);
 const CALLS_URL = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
@@ -47,6 +54,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   calls.length = 0;
+  quickCalls = 0;
   await sql.query('delete from background_jobs');
 });
 
@@ -147,4 +155,104 @@ test('jobs can be enqueued while Redis is down, and run once it is back', async 
   await until(() => calls.length === 2);
   for (const { response } of calls) response.end('done');
   for (const one of [id, inside.id]) expect(await finished(one)).toMatchObject({ status: 'succeeded' });
+});
+
+/**
+ * Lets a worker run quick jobs until it claims ahead, and then slow ones: five wait for responses, others wait in the worker. Returns the ids of
+ * those that wait in the worker.
+ */
+async function fillLocalQueue(): Promise<string[]> {
+  for (;;) {
+    calls.length = 0;
+    quickCalls = 40;
+    await Promise.all(Array.from({ length: 80 }, (_, n) => app.jobs.enqueue(report, { n })));
+    await until(() => calls.length >= 45);
+    const { rows } = await sql.query<{ id: string }>(`select id from background_jobs where status = 'running'`);
+    const waiting = rows.map(({ id }) => id).filter((id) => callsOf(id).length === 0);
+    if (waiting.length > 0) return waiting;
+    // A slow machine runs too few jobs at a time to claim ahead.
+    quickCalls = Number.POSITIVE_INFINITY;
+    for (const { response } of calls) if (!response.writableEnded) response.end('done');
+    await until(async () => (await countJobs(`finished_at is null`)) === 0);
+  }
+}
+const countJobs = async (where: string) =>
+  (await sql.query<{ count: number }>(`select count(*)::int from background_jobs where ${where}`)).rows[0]!.count;
+/** Lets all runs end. */
+function respondToAll(): void {
+  quickCalls = Number.POSITIVE_INFINITY;
+  for (const { response } of calls) if (!response.writableEnded) response.end('done');
+}
+
+test('jobs that a killed worker had claimed ahead are run by another, and lose no more than one attempt', async () => {
+  const first = start('job-worker');
+  const waiting = await fillLocalQueue();
+  first.child.kill('SIGKILL');
+  await first.ended;
+  respondToAll();
+  start('relay');
+  start('job-worker');
+  await expireLeases();
+  await until(async () => (await countJobs('finished_at is null')) === 0);
+  expect(await countJobs(`status <> 'succeeded' or attempts > 2`)).toBe(0);
+  for (const id of waiting) expect(callsOf(id)).toHaveLength(1);
+});
+
+test('a worker that must stop gives back the jobs that it had claimed ahead, in their order and with all attempts', async () => {
+  const first = start('job-worker');
+  const waiting = await fillLocalQueue();
+  first.child.kill('SIGTERM');
+  expect(await first.ended).toBe(0);
+  expect(
+    await countJobs(`status = 'running' or status = 'waiting' and (attempts > 0 or lease_until is not null)`),
+  ).toBe(0);
+  for (const id of waiting) expect(callsOf(id)).toEqual([]);
+  respondToAll();
+  start('job-worker');
+  await until(async () => (await countJobs('finished_at is null')) === 0);
+  expect(await countJobs(`status <> 'succeeded' or attempts > 1`)).toBe(0);
+});
+
+test('a job that is cancelled after a worker has claimed it ahead never runs', async () => {
+  start('job-worker');
+  const waiting = await fillLocalQueue();
+  const cancelled = waiting.slice(-3);
+  for (const id of cancelled) await app.jobs.cancel(id);
+  respondToAll();
+  await until(async () => (await countJobs('finished_at is null')) === 0);
+  for (const id of cancelled) {
+    expect(await app.jobs.get(id)).toMatchObject({ status: 'cancelled' });
+    expect(callsOf(id)).toEqual([]);
+  }
+});
+
+test('two workers share slow jobs, also those that one of them had claimed ahead', async () => {
+  const first = start('job-worker');
+  const waiting = await fillLocalQueue();
+  expect(waiting.length).toBeGreaterThan(0);
+  const before = calls.length;
+  const second = start('job-worker');
+  // Each runs five at once.
+  await until(() => calls.length === before + 5);
+  const unanswered = calls.filter(({ response }) => !response.writableEnded);
+  const countOf = (pid: number | undefined) => unanswered.filter((call) => call.pid === pid).length;
+  expect([countOf(first.child.pid), countOf(second.child.pid)]).toEqual([5, 5]);
+  expect(new Set(calls.map(({ id }) => id)).size).toBe(calls.length);
+  respondToAll();
+  await until(async () => (await countJobs('finished_at is null')) === 0);
+});
+
+test('an entry of an earlier version runs its job, although the search for due jobs begins after it, and jobs that were stored with it', async () => {
+  quickCalls = Number.POSITIVE_INFINITY;
+  start('job-worker');
+  await finished((await app.jobs.enqueue(report, { n: 1 })).id);
+  const ids = ['b', 'c'].map((letter) => letter.repeat(24));
+  await sql.query(
+    `insert into background_jobs (id, name, input, run_at) select unnest($1::text[]), 'report', '{"n": 2}', now() - interval '1 hour'`,
+    [ids],
+  );
+  const [id] = ids;
+  const { queues } = findAssembly(app)!.platform;
+  await queues.add('job.report', [{ name: 'run', data: { id: id! }, opts: { jobId: `job_${id}_0` } }]);
+  for (const one of ids) expect(await finished(one)).toMatchObject({ status: 'succeeded', attempts: 1 });
 });

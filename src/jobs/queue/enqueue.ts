@@ -10,23 +10,29 @@ import type { Platform } from '../../platform/platform.ts';
 import { currentActor } from '../../rules/acting.ts';
 import { type CompiledJob, type CompiledJobs, checkInput } from '../declarations/declarations.ts';
 import { checkOptionNames, toStorableJson } from '../declarations/values.ts';
-import { createQueueEntries, type QueuedRow, queueOfJob } from './queue.ts';
+import { createQueueEntries, createWakeUp, type QueuedRow, queueOfJob } from './queue.ts';
 
 /** The maximum number of jobs that one statement stores. */
 const MAX_BATCH = 100;
+/** The maximum number of stored jobs of which the workers are told at once. */
+const MAX_ENTRIES = 1000;
 const MAX_KEY_LENGTH = 200;
 const MAX_YEARS_AHEAD = 10;
 const OPTION_NAMES = ['runAt', 'uniqueKey'];
 /** The job with the same key may finish between the two statements, again and again. */
 const MAX_UNIQUE_TRIES = 10;
 
-// Not the time of the transaction: a job that is stored late in a long one would look overdue to the sweep.
+/** ms until the commit after which searches for due jobs may not find a job, because they begin behind it. See `createClaim`. */
+const LATE_COMMIT_MS = 500;
+
+// Not the time of the transaction: a job that is stored late in a long one would look overdue to the sweep. A time in the past counts as now,
+// because searches for due jobs begin behind it.
 const COLUMNS = 'id, name, input, run_at, scheduled_at, unique_key, user_id, request_id, trace, created_at';
-const VALUES = `$1, $2, $3::jsonb, coalesce($4::timestamptz, clock_timestamp()), coalesce($4::timestamptz, clock_timestamp()), $5, $6, $7, $8, clock_timestamp()`;
+const VALUES = `$1, $2, $3::jsonb, greatest($4::timestamptz, clock_timestamp()), coalesce($4::timestamptz, clock_timestamp()), $5, $6, $7, $8, clock_timestamp()`;
 const INSERT = `insert into background_jobs (${COLUMNS}) values (${VALUES})`;
 const INSERT_MANY = `
   insert into background_jobs (${COLUMNS})
-  select id, name, input::jsonb, coalesce(at, clock_timestamp()), coalesce(at, clock_timestamp()), unique_key, user_id, request_id,
+  select id, name, input::jsonb, greatest(at, clock_timestamp()), coalesce(at, clock_timestamp()), unique_key, user_id, request_id,
     trace, clock_timestamp()
   from unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::text[], $6::text[], $7::text[], $8::text[])
     job(id, name, input, at, unique_key, user_id, request_id, trace)`;
@@ -81,12 +87,11 @@ async function checkAndStringify(job: CompiledJob, input: unknown, details: Erro
   return json?.text ?? null;
 }
 
-/** A job to be stored in a batch. */
-interface NewJobRow {
-  /** The parameters of `INSERT`. */
-  values: readonly unknown[];
-  row: QueuedRow;
+/** A job that is stored in Postgres. */
+interface StoredRow extends QueuedRow {
   queue: string;
+  /** Whether the job needs an entry of its own: a search for due jobs may not find it. */
+  isNamed: boolean;
 }
 
 /** Enqueues a job, in the caller's transaction if there is one. */
@@ -116,17 +121,24 @@ export function createEnqueue(
     throw new ApiError('UNAVAILABLE', 'Jobs with this key begin and end too quickly; try again');
   }
 
-  /** Stores jobs that belong to no transaction and have no key, and adds their entries. */
-  async function insertBatch(items: NewJobRow[]): Promise<void> {
-    if (items.length === 1) await database.write({ name: 'job_insert', text: INSERT, values: [...items[0]!.values] });
+  /** Stores jobs that belong to no transaction and have no key. @param items the parameters of `INSERT` */
+  async function insertBatch(items: (readonly unknown[])[]): Promise<void> {
+    if (items.length === 1) await database.write({ name: 'job_insert', text: INSERT, values: [...items[0]!] });
     else {
-      const values = Array.from({ length: 8 }, (_, i) => items.map((item) => item.values[i] ?? null));
+      const values = Array.from({ length: 8 }, (_, i) => items.map((item) => item[i] ?? null));
       await database.write({ name: 'job_insert_many', text: INSERT_MANY, values });
     }
-    for (const [queue, own] of Map.groupBy(items, (item) => item.queue))
-      void queues.add(queue, createQueueEntries(own.map(({ row }) => row)));
   }
   const addInsert = createMicroBatch(insertBatch, MAX_BATCH);
+  /** Tells the workers about stored jobs: with an entry of its own if a search for due jobs may not find it, otherwise with one for all. */
+  async function addEntries(stored: StoredRow[]): Promise<void> {
+    const adding = [...Map.groupBy(stored, ({ queue }) => queue)].map(([queue, own]) => {
+      const [named = [], found = []] = [true, false].map((isNamed) => own.filter((row) => row.isNamed === isNamed));
+      return queues.add(queue, [...createQueueEntries(named), ...found.slice(0, 1).map(({ id }) => createWakeUp(id))]);
+    });
+    await Promise.all(adding);
+  }
+  const tellWorkers = createMicroBatch(addEntries, MAX_ENTRIES);
 
   return async (job, input, options = {}) => {
     // Read these before the first await: a call that is not awaited may outlive the transaction.
@@ -139,20 +151,20 @@ export function createEnqueue(
     const at = runAt?.toISOString();
     const values = [id, job.name, text, at, uniqueKey, actor?.user?.id, actor?.requestId, tracing.current()];
     const delayMs = runAt === undefined ? 0 : runAt.getTime() - Date.now();
-    const row = { id, claims: 0, delayMs };
-    const queue = queueOfJob(job.name);
-    if (transaction === undefined && uniqueKey === undefined) {
-      // Jobs that are enqueued while the previous statement runs are stored together.
-      await addInsert({ values, row, queue });
-      return { id, created: true };
-    }
+    const insertedAt = performance.now();
     const executor = transaction?.database ?? database;
     if (uniqueKey !== undefined) {
       const enqueued = await insertUnique(executor, values);
       if (!enqueued.created) return enqueued;
+    } else if (transaction === undefined) {
+      // Jobs that are enqueued while the previous statement runs are stored together.
+      await addInsert(values);
     } else await executor.write({ name: 'job_insert', text: INSERT, values });
-    // No need to wait: `add` never fails, and a sweep adds the entry if Redis is down.
-    const addEntry = () => void queues.add(queue, createQueueEntries([row]));
+    // No need to wait: this never fails, and a sweep adds the entry if Redis is down.
+    const addEntry = () => {
+      const isNamed = delayMs > 0 || performance.now() - insertedAt > LATE_COMMIT_MS;
+      void tellWorkers({ id, claims: 0, delayMs, queue: queueOfJob(job.name), isNamed });
+    };
     if (transaction === undefined) addEntry();
     else transaction.afterCommit(addEntry);
     return { id, created: true };

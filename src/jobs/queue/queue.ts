@@ -8,6 +8,17 @@ export function queueOfJob(name: string): string {
   return `job.${name}`;
 }
 
+/** The name of entries that stand for all due jobs of a kind. */
+export const WAKE_UP = 'wake-up';
+
+/**
+ * Creates the entry that means "this kind of job has work": the worker finds the jobs in Postgres. At most one waits in a queue. One that is
+ * added while another is handled comes after it. It names a row because workers of earlier versions run only that one.
+ */
+export function createWakeUp(id: string): NewJob {
+  return { name: WAKE_UP, data: { id }, opts: { deduplication: { id: 'work', keepLastIfActive: true } } };
+}
+
 /** A row to enqueue. */
 export interface QueuedRow {
   id: string;
@@ -18,7 +29,8 @@ export interface QueuedRow {
 }
 
 /**
- * Creates the entries of rows in the queue of their job. The id of an entry names the claim that it leads to, so that the next attempt can be
+ * Creates entries of single rows in the queue of their job: for rows that are due later, and for those that a search for due rows may not
+ * find. The id of an entry names the claim that it leads to, so that the next attempt can be
  * added while the entry of this one is still active. A row has at most one live entry, and one with a delay: if the row is due earlier than
  * that, because a clock was wrong, the sweep adds the other one. Rows that are due much later get none.
  */

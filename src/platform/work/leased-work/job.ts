@@ -1,5 +1,6 @@
 import type { Executor } from '../../data/postgres/queryable.ts';
 import { retryWhileUnavailable } from '../../data/postgres/retry.ts';
+import { LazyAbort } from '../../helpers/concurrency/lazy-abort.ts';
 import { type LogWork, startTimer } from '../../observability/log-work.ts';
 import { LeaseLostError, type LeaseRenewals } from './lease.ts';
 
@@ -35,22 +36,28 @@ export interface LeasedJob<Lease> {
   describeError?(error: unknown): Record<string, unknown>;
 }
 
+/** How claimed rows of a kind are worked on. */
+interface LeasedWork<Lease> extends Omit<LeasedJob<Lease>, 'claim' | 'run'> {
+  /** Like `run` of `LeasedJob`. @param abort aborted when a renewal finds that the lease is lost */
+  run(lease: Lease, abort: LazyAbort): Promise<AttemptResult>;
+}
+
 /**
- * Creates the function that runs one job of leased work: it claims the row, renews its lease while the work runs, stores the result or the
- * failure, and logs one line. A job whose row cannot be claimed does nothing, so a row may have two jobs.
+ * Creates the function that works on a claimed row: it renews the lease while the work runs, stores the result or the failure, and logs one
+ * line.
  */
-export function createLeasedJob<Lease>(
-  job: LeasedJob<Lease>,
+export function createLeaseRunner<Lease>(
+  work: LeasedWork<Lease>,
   logWork: LogWork,
-): (id: string) => Promise<AttemptResult | undefined> {
-  const { unit, database, claim, renewals, run, fail, describe, describeError = (error) => ({ err: error }) } = job;
+): (lease: Lease) => Promise<AttemptResult> {
+  const { unit, database, renewals, run, fail, describe, describeError = (error) => ({ err: error }) } = work;
 
   const waitForPostgres = <T>(statement: () => Promise<T>) =>
     database === undefined ? statement() : retryWhileUnavailable(database, statement);
 
-  async function attemptWork(lease: Lease, lost: AbortSignal): Promise<[AttemptResult, level: 'info' | 'error']> {
+  async function attemptWork(lease: Lease, abort: LazyAbort): Promise<[AttemptResult, level: 'info' | 'error']> {
     try {
-      return [await run(lease, lost), 'info'];
+      return [await run(lease, abort), 'info'];
     } catch (error) {
       if (error instanceof LeaseLostError) throw error;
       return [{ ...(await waitForPostgres(() => fail(lease, error))), ...describeError(error) }, 'error'];
@@ -58,10 +65,12 @@ export function createLeasedJob<Lease>(
   }
 
   async function attemptUnderLease(lease: Lease): Promise<[AttemptResult, level: 'info' | 'error']> {
-    const lost = new AbortController();
-    renewals?.add(lease, () => lost.abort(new LeaseLostError('another worker has it')));
+    const abort = new LazyAbort();
+    renewals?.add(lease, () =>
+      abort.abort(new LeaseLostError('the row was ended, deleted, or claimed by another worker')),
+    );
     try {
-      return await attemptWork(lease, lost.signal);
+      return await attemptWork(lease, abort);
     } catch (error) {
       if (!(error instanceof LeaseLostError)) throw error;
       return [{ outcome: 'lost', reason: error.message }, 'info'];
@@ -70,12 +79,26 @@ export function createLeasedJob<Lease>(
     }
   }
 
-  return async (id) => {
-    const lease = await waitForPostgres(() => claim(id));
-    if (lease === undefined) return undefined;
+  return async (lease) => {
     const elapsed = startTimer();
     const [result, level] = await attemptUnderLease(lease);
     logWork(unit, { ...describe(lease), ...result, durationMs: elapsed() }, { level });
     return result;
+  };
+}
+
+/**
+ * Creates the function that runs one job of leased work: it claims the row, renews its lease while the work runs, stores the result or the
+ * failure, and logs one line. A job whose row cannot be claimed does nothing, so a row may have two jobs.
+ */
+export function createLeasedJob<Lease>(
+  job: LeasedJob<Lease>,
+  logWork: LogWork,
+): (id: string) => Promise<AttemptResult | undefined> {
+  const { database, claim, run } = job;
+  const runLease = createLeaseRunner({ ...job, run: (lease: Lease, abort) => run(lease, abort.signal) }, logWork);
+  return async (id) => {
+    const lease = await (database === undefined ? claim(id) : retryWhileUnavailable(database, () => claim(id)));
+    return lease === undefined ? undefined : runLease(lease);
   };
 }

@@ -57,6 +57,8 @@ export interface Queues {
    * @param isAnnounced whether to call the listeners of the queue first, in all processes, with the ids of the rows
    */
   add(queue: string, jobs: NewJob[], isAnnounced?: boolean): Promise<void>;
+  /** Calls the listeners of a queue, in this and all other processes, with the ids of rows. Only a hint, which can be lost. */
+  announce(queue: string, ids: readonly string[]): void;
   /**
    * Calls `listener` with the id of the row of each announced job, in this and all other processes. Only a hint, which can be lost.
    * Returns a function that stops the calls.
@@ -268,16 +270,23 @@ export function createQueues(redis: RedisConnections, prefix: string, log: Logge
     return queue;
   }
 
+  function announce(name: string, ids: readonly string[]): void {
+    if (redis.commands.status === 'ready')
+      redis.commands.publish(channelOf(name), ids.join(' ')).catch(() => undefined);
+  }
+
   return {
+    announce,
     async add(name, jobs, isAnnounced = false) {
       if (jobs.length === 0) return;
       try {
         await requireConnection();
         // Announce before the jobs can start, so that no worker does the work of a job twice.
-        if (isAnnounced) {
-          const ids = jobs.map(({ data }) => data.id).join(' ');
-          redis.commands.publish(channelOf(name), ids).catch(() => undefined);
-        }
+        if (isAnnounced)
+          announce(
+            name,
+            jobs.map(({ data }) => data.id),
+          );
         await getOrCreateQueue(name).addBulk(jobs);
       } catch (error) {
         warnOfLostJobs({ err: error, queue: name, jobs: jobs.length }, 'jobs were not added; the sweep will add them');

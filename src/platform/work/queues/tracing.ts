@@ -9,12 +9,13 @@ export function withJobTracing(queues: Queues, tracing: Tracing): Queues {
   if (!tracing.isEnabled) return queues;
   return {
     ...queues,
-    add(queue, jobs) {
+    add(queue, jobs, isAnnounced) {
       const trace = tracing.current();
-      if (trace === undefined) return queues.add(queue, jobs);
+      if (trace === undefined) return queues.add(queue, jobs, isAnnounced);
       return queues.add(
         queue,
         jobs.map((job) => ({ ...job, data: { trace, ...job.data } })),
+        isAnnounced,
       );
     },
   };
