@@ -1,0 +1,149 @@
+import { createCostLimit, type Host, type ResourceGateway } from '../../../../extension/index.ts';
+import { mayReceiveSql, type UsersSql, usersSql } from '../../endpoints/endpoints-sql.ts';
+import { listGlobalRoles, type WebhookSettings } from '../../settings/settings.ts';
+
+/** Selects the first pending delivery that meets a condition on the columns of webhook_deliveries_due_index. */
+const firstPendingSql = (condition: string) => `
+    select endpoint_id, next_attempt_at from webhook_deliveries where status = 'pending' and ${condition}
+    order by endpoint_id, next_attempt_at limit 1`;
+
+/**
+ * Selects a page of the endpoints that have pending deliveries. The statement reads one entry of webhook_deliveries_due_index per endpoint,
+ * however many deliveries the endpoint has, and the entries of finished deliveries that vacuum has not removed. $1 the last endpoint of the
+ * previous page, $2 page size.
+ */
+const ALL_WAITING = `
+  with recursive waiting as (
+    (${firstPendingSql('endpoint_id > $1')})
+    union all
+    select next.* from waiting w cross join lateral (${firstPendingSql('endpoint_id > w.endpoint_id')}) next
+  ), page as materialized (select *, false as is_cut from waiting limit $2)`;
+
+/**
+ * Selects the endpoints that have pending deliveries among these: $1 endpoints, of which nothing was pending before the times $2, and the
+ * endpoints of the deliveries with ids from $5 to $6, at most $7 deliveries; `is_cut`: there may be more. Ids are in the order of their creation.
+ */
+const KNOWN_AND_RECENT = `
+  with recent as materialized (
+    select endpoint_id, next_attempt_at, status from webhook_deliveries where id >= $5 and id < $6 order by id limit $7
+  ), page as materialized (
+    select endpoint_id, min(next_attempt_at) as next_attempt_at, (select count(*) from recent) >= $7 as is_cut from (
+      select d.* from unnest($1::text[], $2::timestamptz[]) as k(endpoint_id, at)
+        cross join lateral (${firstPendingSql('endpoint_id = k.endpoint_id and next_attempt_at >= k.at')}) d
+      union all
+      select endpoint_id, next_attempt_at from recent where status = 'pending'
+    ) d group by endpoint_id
+  )`;
+
+/**
+ * Returns for each endpoint of `page`: the endpoint, whether it is slow, whether it may be sent to now, by how many ms its earliest delivery
+ * is overdue, its owner, whether claims would not find a delivery that is overdue by $4 ms, when its earliest delivery is due, or now if that
+ * is earlier, and `is_cut`. $3 roles of the global policy.
+ */
+function pendingEndpointsSql(users: UsersSql, page: string): string {
+  return `${page}
+  select p.endpoint_id, coalesce(e.slow, false), coalesce(${mayReceiveSql(users, '$3')}, false),
+    floor(extract(epoch from now() - p.next_attempt_at) * 1000)::bigint, e.owner_id,
+    case when p.next_attempt_at < now() - $4 * interval '1 millisecond'
+      then exists (select from webhook_turns t where t.endpoint_id = p.endpoint_id and t.due_from > p.next_attempt_at) else false end,
+    least(p.next_attempt_at, now()), p.is_cut
+  from page p left join webhook_endpoints e on e.id = p.endpoint_id left join ${users.table} u on u.id = e.owner_id
+  order by p.endpoint_id`;
+}
+
+const PAGE_SIZE = 500;
+/** Maximum number of endpoints that are looked up one by one. */
+const MAX_KNOWN = 2 * PAGE_SIZE;
+const MAX_RECENT = 10_000;
+/** ms after their creation when deliveries are searched: their transactions should have been committed, and clocks of processes may differ. */
+const SETTLE_MS = 5000;
+
+/**
+ * An endpoint with pending deliveries: whether it may be sent to now, by how many ms its earliest delivery is overdue, and its owner, who
+ * is null only if there is no such endpoint. `isMissed`: claims would not find the earliest delivery, because it was committed late.
+ */
+export type PendingRow = [
+  endpointId: string,
+  slow: boolean,
+  open: boolean,
+  overdueMs: number,
+  owner: string | null,
+  isMissed: boolean,
+  at: string,
+  isCut: boolean,
+];
+
+/** The endpoints that have pending deliveries. */
+export interface PendingEndpoints {
+  /** Reads all of them, page by page. */
+  readAll(): AsyncGenerator<PendingRow[]>;
+  /**
+   * Like `readAll` while that is cheap. While another session holds an old snapshot, vacuum removes no finished deliveries, and `readAll` visits
+   * all of them. Then this reads the endpoints that it has found before and those of recently created deliveries, and only rarely all. So it may
+   * overlook for a while: deliveries that were committed more than 5 s after they were created, and finished ones that wait again.
+   */
+  read(): AsyncGenerator<PendingRow[]>;
+  /** Returns the endpoints whose deliveries were overdue in the last `read`. */
+  listOverdue(): string[];
+}
+
+/** Returns a text that is less than the ids that are created from a time on. @param ms epoch ms */
+const idBefore = (ms: number) =>
+  Math.floor(ms / 1000)
+    .toString(16)
+    .padStart(8, '0');
+
+/** Creates the reader of endpoints that have pending deliveries. */
+export function createPendingEndpoints(
+  { database }: Pick<Host, 'database'>,
+  users: ResourceGateway,
+  settings: Pick<WebhookSettings, 'globalPolicy' | 'pollMs'>,
+): PendingEndpoints {
+  const roles = listGlobalRoles(settings);
+  const [allText, recentText] = [ALL_WAITING, KNOWN_AND_RECENT].map((page) =>
+    pendingEndpointsSql(usersSql(users), page),
+  );
+  const limit = createCostLimit();
+  let known: PendingRow[] = [];
+  let recentFrom = '';
+  let isCut = false;
+
+  async function* readAll(noteMs?: (ms: number) => void): AsyncGenerator<PendingRow[]> {
+    let ms = 0;
+    for (let after = ''; ; ) {
+      const begin = performance.now();
+      const values = [after, PAGE_SIZE, roles, settings.pollMs];
+      const page = await database.write<PendingRow>({ name: 'webhook_pending', text: allText!, values });
+      ms += performance.now() - begin;
+      yield page;
+      if (page.length < PAGE_SIZE) break;
+      after = page.at(-1)![0];
+    }
+    noteMs?.(ms);
+  }
+
+  async function* readKnownAndRecent(until: string): AsyncGenerator<PendingRow[]> {
+    const [ids, times] = [known.map(([id]) => id), known.map((row) => row[6])];
+    const values = [ids, times, roles, settings.pollMs, recentFrom, until, MAX_RECENT];
+    yield await database.write<PendingRow>({ name: 'webhook_pending_recent', text: recentText!, values });
+  }
+
+  async function* read(): AsyncGenerator<PendingRow[]> {
+    const until = idBefore(Date.now() - SETTLE_MS);
+    const isComplete = isCut || known.length > MAX_KNOWN || limit.isDue();
+    const found: PendingRow[] = [];
+    for await (const page of isComplete ? readAll(limit.noteRun) : readKnownAndRecent(until)) {
+      found.push(...page);
+      yield page;
+    }
+    known = found;
+    recentFrom = until;
+    isCut = found.some((row) => row[7]);
+  }
+
+  return {
+    readAll: () => readAll(),
+    read,
+    listOverdue: () => known.flatMap(([id, , , overdueMs]) => (overdueMs >= settings.pollMs ? [id] : [])),
+  };
+}
