@@ -36,7 +36,7 @@ interface SearchStart {
  * rows of transactions that stay open for more than a minute, and rows that were deferred.
  */
 export function createSearchStart(): SearchStart {
-  const limit = createCostLimit();
+  const limit = createCostLimit('outbox');
   let searchedAllAt = Number.NEGATIVE_INFINITY;
   let start = 0;
   let last = 0;
@@ -54,19 +54,19 @@ export function createSearchStart(): SearchStart {
     step = { id: last, at: now, transaction };
   }
 
-  async function searchAll<Row>(search: (after: number) => Promise<Row[]>) {
+  async function searchAll<Row>(executor: Executor, search: (after: number) => Promise<Row[]>) {
     searchedAllAt = performance.now();
     const rows = await search(0);
-    limit.noteRun(performance.now() - searchedAllAt - rows.length * MS_PER_ROW);
+    await limit.noteRun(executor, performance.now() - searchedAllAt - rows.length * MS_PER_ROW);
     return { rows, after: 0 };
   }
 
   return {
     async find(executor, search) {
       await advance(executor);
-      if (limit.isDue() && performance.now() - searchedAllAt >= SEARCH_ALL_EVERY_MS) return searchAll(search);
+      if (limit.isDue() && performance.now() - searchedAllAt >= SEARCH_ALL_EVERY_MS) return searchAll(executor, search);
       const rows = await search(start);
-      return rows.length > 0 || start === 0 || !limit.isDue() ? { rows, after: start } : searchAll(search);
+      return rows.length > 0 || start === 0 || !limit.isDue() ? { rows, after: start } : searchAll(executor, search);
     },
     noteProcessed(rows) {
       for (const { id } of rows) last = Math.max(last, id);

@@ -80,11 +80,14 @@ export interface PendingEndpoints {
   /**
    * Like `readAll` while that is cheap. While another session holds an old snapshot, vacuum removes no finished deliveries, and `readAll` visits
    * all of them. Then this reads the endpoints that it has found before and those of recently created deliveries, and only rarely all. So it may
-   * overlook for a while: deliveries that were committed more than 5 s after they were created, and finished ones that wait again.
+   * overlook for a while: deliveries that were committed more than 5 s after they were created, and those that wait again after they were finished
+   * or lost.
    */
   read(): AsyncGenerator<PendingRow[]>;
   /** Returns the endpoints whose deliveries were overdue in the last `read`. */
   listOverdue(): string[];
+  /** Makes the next `read` include endpoints, of which a delivery waits again. */
+  add(endpointIds: readonly string[]): void;
 }
 
 /** Returns a text that is less than the ids that are created from a time on. @param ms epoch ms */
@@ -103,12 +106,13 @@ export function createPendingEndpoints(
   const [allText, recentText] = [ALL_WAITING, KNOWN_AND_RECENT].map((page) =>
     pendingEndpointsSql(usersSql(users), page),
   );
-  const limit = createCostLimit();
+  const limit = createCostLimit('webhook_deliveries');
   let known: PendingRow[] = [];
+  const added = new Set<string>();
   let recentFrom = '';
   let isCut = false;
 
-  async function* readAll(noteMs?: (ms: number) => void): AsyncGenerator<PendingRow[]> {
+  async function* readAll(note?: (ms: number) => Promise<void>): AsyncGenerator<PendingRow[]> {
     let ms = 0;
     for (let after = ''; ; ) {
       const begin = performance.now();
@@ -119,11 +123,12 @@ export function createPendingEndpoints(
       if (page.length < PAGE_SIZE) break;
       after = page.at(-1)![0];
     }
-    noteMs?.(ms);
+    await note?.(ms);
   }
 
   async function* readKnownAndRecent(until: string): AsyncGenerator<PendingRow[]> {
-    const [ids, times] = [known.map(([id]) => id), known.map((row) => row[6])];
+    const ids = [...known.map(([id]) => id), ...added];
+    const times = [...known.map((row) => row[6]), ...[...added].map(() => '-infinity')];
     const values = [ids, times, roles, settings.pollMs, recentFrom, until, MAX_RECENT];
     yield await database.write<PendingRow>({ name: 'webhook_pending_recent', text: recentText!, values });
   }
@@ -132,11 +137,13 @@ export function createPendingEndpoints(
     const until = idBefore(Date.now() - SETTLE_MS);
     const isComplete = isCut || known.length > MAX_KNOWN || limit.isDue();
     const found: PendingRow[] = [];
-    for await (const page of isComplete ? readAll(limit.noteRun) : readKnownAndRecent(until)) {
+    const addedBefore = [...added];
+    for await (const page of isComplete ? readAll((ms) => limit.noteRun(database, ms)) : readKnownAndRecent(until)) {
       found.push(...page);
       yield page;
     }
     known = found;
+    for (const id of addedBefore) added.delete(id);
     recentFrom = until;
     isCut = found.some((row) => row[7]);
   }
@@ -144,6 +151,9 @@ export function createPendingEndpoints(
   return {
     readAll: () => readAll(),
     read,
+    add(endpointIds) {
+      for (const id of endpointIds) added.add(id);
+    },
     listOverdue: () => known.flatMap(([id, , , overdueMs]) => (overdueMs >= settings.pollMs ? [id] : [])),
   };
 }

@@ -82,7 +82,7 @@ export function createReclaimSweeps(
 ): Sweep[] {
   let failLostAttemptsFrom = Number.NEGATIVE_INFINITY;
   let wasSlow = false;
-  const limit = createCostLimit();
+  const limit = createCostLimit('webhook_turns');
 
   async function reclaimLeasesAndFailLostAttempts(): Promise<number> {
     // An expired lease matters only once its endpoint has overdue deliveries, such as those that the lease had claimed.
@@ -92,7 +92,7 @@ export function createReclaimSweeps(
     const startedAt = performance.now();
     const reclaimed = await writeInBatches(database, text, values, { rowsPerBatch: PAGE_SIZE });
     const ms = performance.now() - startedAt;
-    if (isComplete) limit.noteRun(ms);
+    if (isComplete) await limit.noteRun(database, ms);
     const isSlow = ms > SUSPECTED_HANG_MS;
     // Let live workers write their results first. Not again and again while Postgres is only slow.
     if (isSlow && !wasSlow) failLostAttemptsFrom = performance.now() + AFTER_OUTAGE_MS;
@@ -112,6 +112,7 @@ export function createReclaimSweeps(
         return { id, endpointId, eventId, attempt, scheduleAttempt, outcome };
       });
       if (found > 0) await writeResults(attempts);
+      pending.add(rows.map(([, endpointId]) => endpointId));
     }
     return total;
   }
