@@ -93,25 +93,31 @@ export interface CurrentEndpoint {
   rateLimit: RateRule | null;
   /** Whether deliveries that clients requested (tests, retries) wait to be claimed. */
   requested: boolean;
+  /** Where the lease row is stored; null if the lease was not renewed. */
+  row: string | null;
 }
 
 /**
  * Renews leases that their holders still hold. $1 endpoints, $2 holders, $3 lease duration in ms, $4 roles of the global policy. Returns
  * the endpoints that may still be sent to, even if their lease was not renewed; the next claim detects a lost lease. Locked rows are skipped: a
  * claim locks the lease row and renews the lease anyway, and waiting could deadlock with a process that releases leases in another order.
+ *
+ * @param rows a condition on the lease rows `t`
  */
-function renewLeasesSql(users: UsersSql): string {
+function renewLeasesSql(users: UsersSql, rows: string): string {
   return `
-  with own as (
-    select t.endpoint_id, t.requested from webhook_turns t
+  with own as materialized (
+    select t.endpoint_id, t.requested, t.ctid as tid from webhook_turns t
       join unnest($1::text[], $2::text[]) as r(endpoint_id, holder) on t.endpoint_id = r.endpoint_id and t.holder = r.holder
-    for update of t skip locked
+    where ${rows} for update of t skip locked
   ), renewed as (
-    update webhook_turns t set lease_until = now() + $3 * interval '1 millisecond' from own where t.endpoint_id = own.endpoint_id
+    update webhook_turns t set lease_until = now() + $3 * interval '1 millisecond'
+    where t.ctid = any(array(select tid from own)) returning t.endpoint_id, t.ctid as tid
   )
   select json_build_object('id', e.id, 'url', e.url, 'secret', e.secret, 'ordered', e.ordered,
     'rateLimit', ${RATE_RULE},
-    'requested', coalesce((select requested <> '{}' from own where own.endpoint_id = e.id), false))
+    'requested', coalesce((select requested <> '{}' from own where own.endpoint_id = e.id), false),
+    'row', (select tid from renewed where renewed.endpoint_id = e.id))
   from webhook_endpoints e join ${users.table} u on u.id = e.owner_id where e.id = any($1::text[]) and ${mayReceiveSql(users, '$4')}`;
 }
 
@@ -133,16 +139,26 @@ export function createEndpointLeaseRenewals(
   { database, log }: Pick<Host, 'database' | 'log'>,
   users: ResourceGateway,
   settings: Pick<WebhookSettings, 'globalPolicy'>,
+  leaseRows: LeaseRows,
 ): LeaseRenewals<LeaseToRenew> {
-  const text = renewLeasesSql(usersSql(users));
+  const byRow = { name: 'webhook_renew_by_row', text: renewLeasesSql(usersSql(users), 't.ctid = any($5::tid[])') };
+  const byEndpoint = { name: 'webhook_renew_leases', text: renewLeasesSql(usersSql(users), 'true') };
   const roles = listGlobalRoles(settings);
+
+  async function renew(statement: { name: string; text: string }, leases: readonly LeaseToRenew[], ...more: unknown[]) {
+    const values = [leases.map(({ endpointId }) => endpointId), leases.map(({ holder }) => holder), LEASE_MS, roles];
+    const rows = await database.write<[CurrentEndpoint]>({ ...statement, values: [...values, ...more] });
+    for (const [{ id, row }] of rows) if (row !== null) leaseRows.set(id, row);
+    return new Map(rows.map(([endpoint]) => [endpoint.id, endpoint]));
+  }
 
   async function renewDueLeases(leases: readonly LeaseToRenew[]): Promise<readonly LeaseToRenew[]> {
     const due = leases.filter(({ claimedAt }) => performance.now() - claimedAt >= RENEW_EVERY_MS);
     if (due.length === 0) return leases;
-    const values = [due.map(({ endpointId }) => endpointId), due.map(({ holder }) => holder), LEASE_MS, roles];
-    const rows = await database.write<[CurrentEndpoint]>({ name: 'webhook_renew_leases', text, values });
-    const endpoints = new Map(rows.map(([endpoint]) => [endpoint.id, endpoint]));
+    const rows = textArrayLiteral(due.flatMap(({ endpointId }) => leaseRows.get(endpointId) ?? []));
+    const endpoints = await renew(byRow, due, rows);
+    const others = due.filter(({ endpointId }) => endpoints.get(endpointId)?.row === null);
+    if (others.length > 0) for (const [id, endpoint] of await renew(byEndpoint, others)) endpoints.set(id, endpoint);
     for (const lease of due) {
       const endpoint = endpoints.get(lease.endpointId);
       if (endpoint !== undefined) lease.onRenewed(endpoint);

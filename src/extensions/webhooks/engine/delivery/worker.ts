@@ -129,7 +129,7 @@ function createWorkerParts(
     },
     bodies: createBodyBudget(computeBodyBytes(getHeapStatistics().heap_size_limit)),
     claimingMs: CLAIMING_MS,
-    renewals: createEndpointLeaseRenewals(host, users, settings),
+    renewals: createEndpointLeaseRenewals(host, users, settings, leaseRows),
     claimStatements: createClaimStatements(usersSql(users)),
     leaseRows,
     globalRoles: listGlobalRoles(settings),

@@ -21,13 +21,13 @@ const ALL_WAITING = `
 
 /**
  * Selects the endpoints that have pending deliveries among these: $1 endpoints, of which nothing was pending before the times $2, and the
- * endpoints of the deliveries with ids from $5 to $6, at most $7 deliveries; `is_cut`: there may be more. Ids are in the order of their creation.
+ * endpoints of the deliveries with ids from $4 to $5, at most $6 deliveries; `is_cut`: there may be more. Ids are in the order of their creation.
  */
 const KNOWN_AND_RECENT = `
   with recent as materialized (
-    select endpoint_id, next_attempt_at, status from webhook_deliveries where id >= $5 and id < $6 order by id limit $7
+    select endpoint_id, next_attempt_at, status from webhook_deliveries where id >= $4 and id < $5 order by id limit $6
   ), page as materialized (
-    select endpoint_id, min(next_attempt_at) as next_attempt_at, (select count(*) from recent) >= $7 as is_cut from (
+    select endpoint_id, min(next_attempt_at) as next_attempt_at, (select count(*) from recent) >= $6 as is_cut from (
       select d.* from unnest($1::text[], $2::timestamptz[]) as k(endpoint_id, at)
         cross join lateral (${firstPendingSql('endpoint_id = k.endpoint_id and next_attempt_at >= k.at')}) d
       union all
@@ -37,15 +37,12 @@ const KNOWN_AND_RECENT = `
 
 /**
  * Returns for each endpoint of `page`: the endpoint, whether it is slow, whether it may be sent to now, by how many ms its earliest delivery
- * is overdue, its owner, whether claims would not find a delivery that is overdue by $4 ms, when its earliest delivery is due, or now if that
- * is earlier, and `is_cut`. $3 roles of the global policy.
+ * is overdue, its owner, when that delivery is due, or now if that is earlier, and `is_cut`. $3 roles of the global policy.
  */
 function pendingEndpointsSql(users: UsersSql, page: string): string {
   return `${page}
   select p.endpoint_id, coalesce(e.slow, false), coalesce(${mayReceiveSql(users, '$3')}, false),
     floor(extract(epoch from now() - p.next_attempt_at) * 1000)::bigint, e.owner_id,
-    case when p.next_attempt_at < now() - $4 * interval '1 millisecond'
-      then exists (select from webhook_turns t where t.endpoint_id = p.endpoint_id and t.due_from > p.next_attempt_at) else false end,
     least(p.next_attempt_at, now()), p.is_cut
   from page p left join webhook_endpoints e on e.id = p.endpoint_id left join ${users.table} u on u.id = e.owner_id
   order by p.endpoint_id`;
@@ -60,7 +57,7 @@ const SETTLE_MS = 5000;
 
 /**
  * An endpoint with pending deliveries: whether it may be sent to now, by how many ms its earliest delivery is overdue, and its owner, who
- * is null only if there is no such endpoint. `isMissed`: claims would not find the earliest delivery, because it was committed late.
+ * is null only if there is no such endpoint. `at`: when that delivery is due, or the time of the search if that is earlier.
  */
 export type PendingRow = [
   endpointId: string,
@@ -68,7 +65,6 @@ export type PendingRow = [
   open: boolean,
   overdueMs: number,
   owner: string | null,
-  isMissed: boolean,
   at: string,
   isCut: boolean,
 ];
@@ -84,6 +80,8 @@ export interface PendingEndpoints {
    * or lost.
    */
   read(): AsyncGenerator<PendingRow[]>;
+  /** Whether the earliest delivery of an endpoint was the same in the last `read`. */
+  isUnchanged(row: PendingRow): boolean;
   /** Returns the endpoints whose deliveries were overdue in the last `read`. */
   listOverdue(): string[];
   /** Makes the next `read` include endpoints, of which a delivery waits again. */
@@ -107,7 +105,7 @@ export function createPendingEndpoints(
     pendingEndpointsSql(usersSql(users), page),
   );
   const limit = createCostLimit('webhook_deliveries');
-  let known: PendingRow[] = [];
+  let known = new Map<string, PendingRow>();
   const added = new Set<string>();
   let recentFrom = '';
   let isCut = false;
@@ -116,7 +114,7 @@ export function createPendingEndpoints(
     let ms = 0;
     for (let after = ''; ; ) {
       const begin = performance.now();
-      const values = [after, PAGE_SIZE, roles, settings.pollMs];
+      const values = [after, PAGE_SIZE, roles];
       const page = await database.write<PendingRow>({ name: 'webhook_pending', text: allText!, values });
       ms += performance.now() - begin;
       yield page;
@@ -127,25 +125,25 @@ export function createPendingEndpoints(
   }
 
   async function* readKnownAndRecent(until: string): AsyncGenerator<PendingRow[]> {
-    const ids = [...known.map(([id]) => id), ...added];
-    const times = [...known.map((row) => row[6]), ...[...added].map(() => '-infinity')];
-    const values = [ids, times, roles, settings.pollMs, recentFrom, until, MAX_RECENT];
+    const ids = [...known.keys(), ...added];
+    const times = [...[...known.values()].map(([, , , , , at]) => at), ...[...added].map(() => '-infinity')];
+    const values = [ids, times, roles, recentFrom, until, MAX_RECENT];
     yield await database.write<PendingRow>({ name: 'webhook_pending_recent', text: recentText!, values });
   }
 
   async function* read(): AsyncGenerator<PendingRow[]> {
     const until = idBefore(Date.now() - SETTLE_MS);
-    const isComplete = isCut || known.length > MAX_KNOWN || limit.isDue();
-    const found: PendingRow[] = [];
+    const isComplete = isCut || known.size > MAX_KNOWN || limit.isDue();
+    const found = new Map<string, PendingRow>();
     const addedBefore = [...added];
     for await (const page of isComplete ? readAll((ms) => limit.noteRun(database, ms)) : readKnownAndRecent(until)) {
-      found.push(...page);
+      for (const row of page) found.set(row[0], row);
       yield page;
     }
     known = found;
     for (const id of addedBefore) added.delete(id);
     recentFrom = until;
-    isCut = found.some((row) => row[7]);
+    isCut = found.values().some((row) => row[6]);
   }
 
   return {
@@ -154,6 +152,7 @@ export function createPendingEndpoints(
     add(endpointIds) {
       for (const id of endpointIds) added.add(id);
     },
-    listOverdue: () => known.flatMap(([id, , , overdueMs]) => (overdueMs >= settings.pollMs ? [id] : [])),
+    isUnchanged: ([id, , , , , at]) => known.get(id)?.[5] === at,
+    listOverdue: () => [...known.values()].flatMap(([id, , , overdueMs]) => (overdueMs >= settings.pollMs ? [id] : [])),
   };
 }

@@ -46,7 +46,7 @@ const LOST_DELIVERIES = `
   select id, endpoint_id, event_id, attempts, schedule_attempts from webhook_deliveries where status = 'sending' and lease_until < now()
   order by lease_until limit $1`;
 
-/** Makes claims find deliveries of endpoints $1 that are due at $2. */
+/** Makes claims find deliveries of endpoints $1 that are due at $2, if their searches begin later, because the deliveries were committed late. */
 const RESET_DUE_FROM = `
   update webhook_turns t set due_from = missed.at from unnest($1::text[], $2::timestamptz[]) as missed(id, at)
   where t.endpoint_id = missed.id and t.due_from > missed.at`;
@@ -120,9 +120,9 @@ export function createReclaimSweeps(
   async function* readOverdueEndpoints() {
     for await (const page of pending.read()) {
       const overdue = page.filter(([, , open, overdueMs]) => open && overdueMs >= settings.pollMs);
-      const missed = overdue.filter(([, , , , , isMissed]) => isMissed);
-      const values = [missed.map(([id]) => id), missed.map((row) => row[6])];
-      if (missed.length > 0) await database.write({ text: RESET_DUE_FROM, values });
+      const unchanged = overdue.filter(pending.isUnchanged);
+      const values = [unchanged.map(([id]) => id), unchanged.map(([, , , , , at]) => at)];
+      if (unchanged.length > 0) await database.write({ name: 'webhook_reset_due', text: RESET_DUE_FROM, values });
       yield overdue;
     }
   }
