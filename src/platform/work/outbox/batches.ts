@@ -221,6 +221,12 @@ export function createBatches(options: BatchOptions): Batches {
   const processing = { database, tracing, consumers };
   const availability = getOrCreateAvailability(database);
   const searchStart = createSearchStart();
+  const findToClaim = (tx: Executor) =>
+    searchStart.find(
+      tx,
+      (after) => claimRows(tx, batch, after),
+      ([id]) => id,
+    );
   /** When another relay last claimed rows that this one had prepared, or a row changed meanwhile. */
   let lostAt = Number.NEGATIVE_INFINITY;
 
@@ -259,19 +265,17 @@ export function createBatches(options: BatchOptions): Batches {
   }
 
   const processBatch = () =>
-    processOrRetry((rows) =>
-      processInTransaction(
-        processing,
-        async (tx) => (await searchStart.find(tx, (after) => claimRows(tx, batch, after))).rows,
-        rows,
-      ),
-    );
+    processOrRetry((rows) => processInTransaction(processing, async (tx) => (await findToClaim(tx)).rows, rows));
 
   async function processFewRowsOrBatch(): Promise<number> {
     if (performance.now() - lostAt < TRANSACTIONS_AFTER_LOSS_MS) return processBatch();
     onProgress();
     const { rows: read, after } = await database.withConnection((executor) =>
-      searchStart.find(executor, (start) => readFewRows(executor, start)),
+      searchStart.find(
+        executor,
+        (start) => readFewRows(executor, start),
+        ([, id]) => id,
+      ),
     );
     if (read.length === 0) return 0;
     const found = read.map(([, ...raw]) => toOutboxRow(raw));

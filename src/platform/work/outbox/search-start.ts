@@ -22,9 +22,14 @@ interface SearchStart {
    * Runs a search. If it finds nothing, and once per second, searches the whole outbox, but rarely while that is expensive.
    *
    * @param search takes the id after which it begins
+   * @param idOf returns the id of a row
    * @returns the rows, and the id after which they were searched
    */
-  find<Row>(executor: Executor, search: (after: number) => Promise<Row[]>): Promise<{ rows: Row[]; after: number }>;
+  find<Row>(
+    executor: Executor,
+    search: (after: number) => Promise<Row[]>,
+    idOf: (row: Row) => number,
+  ): Promise<{ rows: Row[]; after: number }>;
   /** Remembers the ids of processed rows. */
   noteProcessed(rows: readonly Pick<OutboxRow, 'id'>[]): void;
 }
@@ -32,7 +37,7 @@ interface SearchStart {
 /**
  * Lets searches begin after rows that were processed before. While another session holds an old snapshot, vacuum cannot remove processed
  * rows, and a search from the start would visit them all. Transactions do not commit in the order of their ids, so the start advances
- * to an id only when all transactions have ended that were open when its row had been processed. Only a search of the whole outbox finds the
+ * to an id only when all transactions have ended that were open when its row had been processed, and a later search found no row up to it. Only a search of the whole outbox finds the
  * rows of transactions that stay open for more than a minute, and rows that were deferred.
  */
 export function createSearchStart(): SearchStart {
@@ -43,15 +48,17 @@ export function createSearchStart(): SearchStart {
   /** The id to which the start advances next, and the id that the next transaction had when it was chosen. */
   let step = { id: 0, at: Number.NEGATIVE_INFINITY, transaction: '0' };
 
-  async function advance(executor: Executor): Promise<void> {
+  /** Returns the id to which the start may advance if a search finds no row up to it. */
+  async function findNextStart(executor: Executor): Promise<number> {
     const now = performance.now();
-    if (last - start < STEP_IDS || now - step.at < STEP_MS) return;
+    if (last - start < STEP_IDS || now - step.at < STEP_MS) return start;
     const statement = { name: 'outbox_transactions', text: READ_TRANSACTIONS, values: [step.transaction] };
     const [row] = await executor.write<[hasEnded: boolean, next: string]>(statement);
     const [hasEnded, transaction] = row!;
-    if (!hasEnded && now - step.at < MAX_OPEN_MS) return;
-    start = step.id;
+    if (!hasEnded && now - step.at < MAX_OPEN_MS) return start;
+    const { id } = step;
     step = { id: last, at: now, transaction };
+    return id;
   }
 
   async function searchAll<Row>(executor: Executor, search: (after: number) => Promise<Row[]>) {
@@ -62,11 +69,14 @@ export function createSearchStart(): SearchStart {
   }
 
   return {
-    async find(executor, search) {
-      await advance(executor);
-      if (limit.isDue() && performance.now() - searchedAllAt >= SEARCH_ALL_EVERY_MS) return searchAll(executor, search);
-      const rows = await search(start);
-      return rows.length > 0 || start === 0 || !limit.isDue() ? { rows, after: start } : searchAll(executor, search);
+    async find(executor, search, idOf) {
+      const next = await findNextStart(executor);
+      const isAllDue = limit.isDue() && performance.now() - searchedAllAt >= SEARCH_ALL_EVERY_MS;
+      const after = start;
+      let found = isAllDue ? await searchAll(executor, search) : { rows: await search(after), after };
+      if (found.rows.length === 0 && found.after > 0 && limit.isDue()) found = await searchAll(executor, search);
+      if (found.rows.every((row) => idOf(row) > next)) start = Math.max(start, next);
+      return found;
     },
     noteProcessed(rows) {
       for (const { id } of rows) last = Math.max(last, id);
