@@ -20,8 +20,6 @@ export type { WorkLine } from '../platform/observability/log-work.ts';
 export { createWorkLogger, startTimer } from '../platform/observability/log-work.ts';
 export type { Metrics } from '../platform/observability/metrics.ts';
 export type { Tracing } from '../platform/observability/tracing.ts';
-export type { CostLimit } from '../platform/work/leased-work/cost-limit.ts';
-export { createCostLimit } from '../platform/work/leased-work/cost-limit.ts';
 export { createPartitionSweep } from '../platform/work/leased-work/daily-partition-sweep.ts';
 export { createLeasedJob } from '../platform/work/leased-work/job.ts';
 export type { LeaseRenewals } from '../platform/work/leased-work/lease.ts';

@@ -1,5 +1,5 @@
+import { createCostLimit } from '../../data/postgres/cost-limit.ts';
 import type { Executor } from '../../data/postgres/queryable.ts';
-import { createCostLimit } from './cost-limit.ts';
 
 /** Rows that wait, and an index on the time at which they are due. */
 interface WaitingRows {

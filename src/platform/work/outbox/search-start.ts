@@ -1,5 +1,5 @@
+import { createCostLimit } from '../../data/postgres/cost-limit.ts';
 import type { Executor } from '../../data/postgres/database.ts';
-import { createCostLimit } from '../leased-work/cost-limit.ts';
 import type { OutboxRow } from './table.ts';
 
 /** Minimum ms between two searches of the whole outbox while searches find rows. */

@@ -1,4 +1,5 @@
-import { createCostLimit, type Host, type ResourceGateway } from '../../../../extension/index.ts';
+import type { Host, ResourceGateway } from '../../../../extension/index.ts';
+import { createCostLimit } from '../../../../platform/data/postgres/cost-limit.ts';
 import { mayReceiveSql, type UsersSql, usersSql } from '../../endpoints/endpoints-sql.ts';
 import { listGlobalRoles, type WebhookSettings } from '../../settings/settings.ts';
 

@@ -1,10 +1,5 @@
-import {
-  createCostLimit,
-  createReclaimSweep,
-  type Host,
-  type Sweep,
-  writeInBatches,
-} from '../../../../extension/index.ts';
+import { createReclaimSweep, type Host, type Sweep, writeInBatches } from '../../../../extension/index.ts';
+import { createCostLimit } from '../../../../platform/data/postgres/cost-limit.ts';
 import { chooseLane, enqueueEndpointJobs } from '../../endpoints/endpoint-jobs.ts';
 import type { WebhookSettings } from '../../settings/settings.ts';
 import { computeDeliveryLeaseMs, LEASE_MS } from '../delivery/lease-store.ts';

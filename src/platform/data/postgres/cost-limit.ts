@@ -1,4 +1,4 @@
-import type { Executor } from '../../data/postgres/queryable.ts';
+import type { Executor } from './queryable.ts';
 
 /** ms that a search may take without being limited. */
 const FREE_MS = 5;
