@@ -26,6 +26,10 @@ npm run bench -- peers [peers…]        compares Belfry with other projects tha
   --reps <number>                      rounds of each side (3)
   --seconds <number>                   length of each turn (1.5)
 
+npm run bench -- held-snapshot         prints what each statement of relay and workers reads while another session holds a
+                                       snapshot, and before that
+  --minutes <number>                   for how long it is held (10)
+
 Operations of guard and profile: read, list, list.uncounted, create, update, sign-in, delivery, job.
 Peers: parse, directus, payload, better-auth, graphile-worker, pg-boss, bullmq.`;
 

@@ -32,10 +32,10 @@ import { webhookDefaultThroughput } from './groups/webhooks/default-throughput.t
 import { webhookDeliveries } from './groups/webhooks/deliveries.ts';
 import { webhookFanOut } from './groups/webhooks/fan-out.ts';
 import { hangingReceiver } from './groups/webhooks/hanging-receiver.ts';
+import { webhookHeldSnapshot } from './groups/webhooks/held-snapshot.ts';
 import { webhookLatency } from './groups/webhooks/latency.ts';
 import { webhookLatencyUnderLoad } from './groups/webhooks/latency-under-load.ts';
 import { webhookMemory } from './groups/webhooks/memory.ts';
-import { webhookStorage } from './groups/webhooks/storage.ts';
 import { webhookUnitCosts } from './groups/webhooks/unit-costs.ts';
 import { readPeersSection } from './peers/results-page.ts';
 import { formatJson, formatMarkdown, formatTable, isMachineBusy } from './report.ts';
@@ -63,7 +63,7 @@ const GROUPS: readonly Group[] = [
   webhookFanOut,
   webhookMemory,
   webhookUnitCosts,
-  webhookStorage,
+  webhookHeldSnapshot,
   erasure,
   pushAccept,
   pushProviders,

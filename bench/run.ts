@@ -2,6 +2,7 @@
 import { USAGE } from './command-line.ts';
 import { runFigures } from './figures.ts';
 import { runGuard } from './guard/guard.ts';
+import { runHeldSnapshot } from './held-snapshot/run.ts';
 import { runPeers } from './peers/run.ts';
 import { runProfile } from './profiling/profile.ts';
 
@@ -9,6 +10,7 @@ const COMMANDS: Record<string, (args: string[]) => Promise<void>> = {
   guard: runGuard,
   profile: runProfile,
   peers: runPeers,
+  'held-snapshot': runHeldSnapshot,
 };
 
 const args = process.argv.slice(2);

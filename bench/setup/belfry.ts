@@ -13,24 +13,35 @@ export function startBelfry(bench: Bench, role: Role, extraEnvironment: Record<s
   return bench.children.start(program, { ...createBelfryEnvironment(bench.servers, role), ...extraEnvironment });
 }
 
-/** Starts a receiver, and creates an endpoint at it for each of the first users. @param responseMs how long it takes to respond */
-export async function startReceiver(bench: Bench, users: number, responseMs = 0): Promise<Child> {
+/**
+ * Starts a receiver, and creates an endpoint at it for each of the first users.
+ *
+ * @param responseMs how long it takes to respond
+ * @param event the event that the endpoints get
+ */
+export async function startReceiver(bench: Bench, users: number, responseMs = 0, event?: string): Promise<Child> {
   const program = new URL('../processes/receiver.ts', import.meta.url);
   const receiver = await bench.children.start(program, { RESPONSE_MS: String(responseMs) });
   await addEndpoints(
     bench,
     receiver,
     Array.from({ length: users }, (_, user) => user),
+    event,
   );
   return receiver;
 }
 
 /** Creates an endpoint at a receiver for a user, through the API of a web process. */
-export async function createEndpoint(web: Child, receiver: Child, user: number): Promise<void> {
+export async function createEndpoint(
+  web: Child,
+  receiver: Child,
+  user: number,
+  event = 'article.created',
+): Promise<void> {
   const { statusCode, body } = await request(`${web.url}/api/webhooks`, {
     method: 'POST',
     headers: { authorization: `Bearer ${getSessionToken(user)}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ url: `${receiver.url}/`, events: ['article.created'] }),
+    body: JSON.stringify({ url: `${receiver.url}/`, events: [event] }),
   });
   if (statusCode !== 201)
     throw new Error(`The endpoint was not created: POST /api/webhooks returned ${statusCode} ${await body.text()}`);
@@ -38,9 +49,14 @@ export async function createEndpoint(web: Child, receiver: Child, user: number):
 }
 
 /** Creates an endpoint at a receiver for each user. */
-export async function addEndpoints(bench: Bench, receiver: Child, users: readonly number[]): Promise<void> {
+export async function addEndpoints(
+  bench: Bench,
+  receiver: Child,
+  users: readonly number[],
+  event?: string,
+): Promise<void> {
   const web = await startBelfry(bench, 'web');
-  for (const user of users) await createEndpoint(web, receiver, user);
+  for (const user of users) await createEndpoint(web, receiver, user, event);
   await web.stop();
 }
 

@@ -154,5 +154,5 @@ export const internalsOfExtensions: Record<string, readonly string[]> = {
     'rules/credential-scopes.ts',
     'rules/credential.ts',
   ],
-  webhooks: ['platform/work/outbox/table.ts', 'records/schema/rule-errors.ts'],
+  webhooks: ['platform/data/postgres/cost-limit.ts', 'platform/work/outbox/table.ts', 'records/schema/rule-errors.ts'],
 };

@@ -30,7 +30,8 @@ import { createFanOut } from './engine/fanout/fan-out.ts';
 import { createEventPublisher, createEventRetentionSweep, type WebhookPublisher } from './engine/fanout/publish.ts';
 import { createDeletedRecords, encryptedRecords } from './engine/readability/deleted-records.ts';
 import { createReadabilityCheck } from './engine/readability/readability.ts';
-import { createPendingEndpointReader, createReclaimSweeps } from './engine/recovery/reclaim.ts';
+import { createPendingEndpoints } from './engine/recovery/pending-endpoints.ts';
+import { createReclaimSweeps } from './engine/recovery/reclaim.ts';
 import {
   createRecoverFailed,
   createRecoveries,
@@ -147,7 +148,7 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
       const deleted = createDeletedRecords(host);
       const check = createReadabilityCheck(host, users, settings, deleted, limits);
       const deliverySerializer = createDeliverySerializer(host, check);
-      const pending = createPendingEndpointReader(host, users, settings);
+      const pending = createPendingEndpoints(host, users, settings);
       const recoveries = createRecoveries(host, users, settings);
       const status = createStatusReader(host, users, settings);
       const metrics = createWebhookMetrics(host, status);

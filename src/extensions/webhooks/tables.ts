@@ -39,7 +39,7 @@ export const webhookEndpoints = pgTable(
     olderSecretUntil: timestamptz('older_secret_until'),
     /** Consecutive deliveries that used up their schedule. */
     consecutiveFailures: integer('consecutive_failures').notNull().default(0),
-    /** Accurate to about a second: of consecutive successes, not every one is written. */
+    /** Accurate to about a minute: of consecutive successes, not every one is written. */
     lastSuccessAt: timestamptz('last_success_at'),
     lastFailureAt: timestamptz('last_failure_at'),
     lastError: text('last_error'),

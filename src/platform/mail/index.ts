@@ -6,7 +6,7 @@ import type { RelaySettings } from '../work/outbox/settings.ts';
 import type { RunningWorker } from '../work/queues/queues.ts';
 import type { CompleteMail } from './message.ts';
 import { createMailJob, createMailSender, MAIL_QUEUE, type MailSender } from './sender.ts';
-import { type CapturedMail, createMailStore, encryptedMails, HAS_OVERDUE_MAILS, KEPT_DAYS } from './store.ts';
+import { type CapturedMail, createMailStore, encryptedMails, KEPT_DAYS } from './store.ts';
 import { type MailComposer, type MailWorkerParts, startMailWorker } from './worker.ts';
 
 export { mailTables } from './store.ts';
@@ -57,9 +57,12 @@ export function createMail(parts: MailParts, composers: () => Readonly<Record<st
         createReclaimSweep({
           name: 'mail jobs',
           everyMs: settings.relay.sweepMs,
-          condition: HAS_OVERDUE_MAILS,
-          find: store.findOverdueMailIds,
-          addJobs: (ids) => queues.add(MAIL_QUEUE, ids.map(createMailJob)),
+          ...store.overdueMails,
+          addJobs: (rows) =>
+            queues.add(
+              MAIL_QUEUE,
+              rows.map(([id]) => createMailJob(id)),
+            ),
         }),
         // Uses index mails_finished_at_index.
         createRetentionSweep(database, {

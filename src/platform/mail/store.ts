@@ -4,7 +4,7 @@ import type { Database, Executor } from '../data/postgres/database.ts';
 import { index, integer, jsonb, pgTable, sql, text, timestamptz } from '../data/postgres/drizzle.ts';
 import { isId } from '../helpers/ids.ts';
 import { LeaseLostError } from '../work/leased-work/lease.ts';
-import { findsRowSql } from '../work/outbox/conditions.ts';
+import { createOverdueSearch, type OverdueSearch } from '../work/leased-work/overdue-search.ts';
 import type { CompleteMail, MailContent } from './message.ts';
 
 /** E-mails to be sent, and for a while the results of sent ones. */
@@ -82,14 +82,6 @@ const RETRY = `
   returning 1`;
 const REMOVE = 'delete from mails where id = $1 and attempts = $2 returning 1';
 
-// Uses index mails_due_at_index. Skips new e-mails, which most likely have their job.
-const OVERDUE = `
-  select id from mails
-  where finished_at is null and due_at <= now() and (claimed_until is null or claimed_until <= now())
-    and (attempts > 0 or created_at < now() - interval '5 seconds')
-  order by due_at limit ${MAX_OVERDUE}`;
-/** The condition that `findOverdueMailIds` would find any. */
-export const HAS_OVERDUE_MAILS = findsRowSql(OVERDUE);
 const CAPTURED_COLUMNS = 'id, recipient, content, kind, created_at';
 const IS_CAPTURED = "status = 'captured' and content is not null";
 const READ_CAPTURED = `select ${CAPTURED_COLUMNS} from mails where id = $1 and ${IS_CAPTURED}`;
@@ -169,8 +161,8 @@ export interface MailStore {
   scheduleRetry(claimed: ClaimedMail, error: string, seconds: number): Promise<void>;
   /** Deletes a claimed e-mail that does not need to be sent. */
   removeClaimedMail(claimed: ClaimedMail): Promise<void>;
-  /** Returns the ids of up to 1,000 e-mails that are due and have no lease. */
-  findOverdueMailIds(): Promise<string[]>;
+  /** Finds the ids of up to 1,000 e-mails that are due and have no lease. */
+  overdueMails: OverdueSearch<[string]>;
   /**
    * Returns captured e-mails, newest first.
    *
@@ -197,6 +189,18 @@ export function createMailStore(database: Database, keyring: Keyring): MailStore
     const rows = await database.write({ text, values: [id, attempt, ...values] });
     if (rows.length === 0) throw new LeaseLostError('another worker has claimed it');
   }
+
+  // Uses mails_due_at_index. Skips new e-mails, which most likely have their job.
+  const overdueMails = createOverdueSearch<[string]>(database, {
+    name: 'mail_overdue',
+    table: 'mails',
+    time: 'due_at',
+    open: 'finished_at is null',
+    overdue: `due_at <= now() and (claimed_until is null or claimed_until <= now())
+      and (attempts > 0 or created_at < now() - interval '5 seconds')`,
+    columns: 'id',
+    limit: MAX_OVERDUE,
+  });
 
   return {
     async insertMail(id, given, on) {
@@ -229,10 +233,7 @@ export function createMailStore(database: Database, keyring: Keyring): MailStore
       ),
     scheduleRetry: (claimed, error, seconds) => writeIfStillClaimed(RETRY, claimed, error, seconds),
     removeClaimedMail: (claimed) => writeIfStillClaimed(REMOVE, claimed),
-    async findOverdueMailIds() {
-      const rows = await database.write<[string]>({ name: 'mail_overdue', text: OVERDUE, values: [] });
-      return rows.map(([id]) => id);
-    },
+    overdueMails,
     async listCaptured({ recipient, after, limit = MAX_CAPTURED } = {}) {
       const rows = await database.write<CapturedRow>({ text: FIND_CAPTURED, values: [recipient, after, limit] });
       return rows.map(toCapturedMail);

@@ -1,20 +1,12 @@
 import type { Platform } from '../../platform/platform.ts';
+import { createOverdueSearch } from '../../platform/work/leased-work/overdue-search.ts';
 import { createReclaimSweep, createRetentionSweep } from '../../platform/work/leased-work/sweeps.ts';
-import { findsRowSql } from '../../platform/work/outbox/conditions.ts';
 import type { Sweep } from '../../platform/work/outbox/relay.ts';
 import { AUDIENCE_QUEUE, createAudienceJob, enqueueChunks } from '../send/jobs.ts';
 
 const RETENTION_DAYS = 30;
 const JOBS_PER_SWEEP = 1000;
 const ROWS_PER_BATCH = 5000;
-
-// Selects chunks without a job. Uses push_chunks_open_index. Skips new and claimed chunks, which most likely still have their jobs.
-const SELECT_OVERDUE_CHUNKS = `
-  select push_id, chunk, transport, last_position - first_position + 1, bulk from push_chunks
-  where finished_at is null and due_at < now() - interval '5 seconds' and (claimed_until is null or claimed_until <= now())
-  order by due_at limit ${JOBS_PER_SWEEP}`;
-// Selects pushes whose audience is not fully looked up and most likely has no job. Uses push_audiences_touched_at_index.
-const SELECT_OVERDUE_AUDIENCES = `select push_id from push_audiences where touched_at < now() - interval '5 seconds' order by touched_at limit 100`;
 
 // Deletes results of old pushes. Uses pushes_created_at_index, then the primary key of the results.
 const DELETE_OLD_RESULTS = `
@@ -41,14 +33,32 @@ export function createPushSweeps(
   installed: ReadonlySet<string>,
 ): Sweep[] {
   const everyMs = settings.relay.sweepMs;
+  // Chunks without a job. Uses push_chunks_open_index. Skips new and claimed chunks, which most likely still have their jobs.
+  const overdueChunks = createOverdueSearch<[string, number, string | null, number, boolean]>(database, {
+    name: 'push_overdue',
+    table: 'push_chunks',
+    time: 'due_at',
+    open: 'finished_at is null',
+    overdue: `due_at < now() - interval '5 seconds' and (claimed_until is null or claimed_until <= now())`,
+    columns: 'push_id, chunk, transport, last_position - first_position + 1, bulk',
+    limit: JOBS_PER_SWEEP,
+  });
+  // Pushes whose audience is not fully looked up and most likely has no job. Uses push_audiences_touched_at_index.
+  const overdueAudiences = createOverdueSearch<[string]>(database, {
+    name: 'push_left',
+    table: 'push_audiences',
+    time: 'touched_at',
+    overdue: `touched_at < now() - interval '5 seconds'`,
+    columns: 'push_id',
+    limit: 100,
+  });
   return [
     createReclaimSweep({
       name: 'push jobs',
       everyMs,
-      condition: findsRowSql(SELECT_OVERDUE_CHUNKS),
+      condition: overdueChunks.condition,
       async find() {
-        type Overdue = [string, number, string | null, number, boolean];
-        const rows = await database.write<Overdue>({ name: 'push_overdue', text: SELECT_OVERDUE_CHUNKS, values: [] });
+        const rows = await overdueChunks.find();
         return rows.map(([pushId, chunk, transport, size, bulk]) => ({ pushId, chunk, transport, size, bulk }));
       },
       addJobs: (chunks) => enqueueChunks(queues, installed, chunks),
@@ -56,8 +66,7 @@ export function createPushSweeps(
     createReclaimSweep({
       name: 'push audiences',
       everyMs,
-      condition: findsRowSql(SELECT_OVERDUE_AUDIENCES),
-      find: () => database.write<[string]>({ name: 'push_left', text: SELECT_OVERDUE_AUDIENCES, values: [] }),
+      ...overdueAudiences,
       addJobs: (rows) =>
         queues.add(
           AUDIENCE_QUEUE,

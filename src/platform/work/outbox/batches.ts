@@ -7,6 +7,7 @@ import { type LogWork, startTimer } from '../../observability/log-work.ts';
 import { type Span, type Tracing, toErrorType } from '../../observability/tracing.ts';
 import { findsRowSql } from './conditions.ts';
 import type { AfterCommit, OutboxConsumer, PreparedWork } from './consumer.ts';
+import { createSearchStart } from './search-start.ts';
 import { OUTBOX_COLUMNS, type OutboxRow, type RawOutboxRow, toOutboxRow } from './table.ts';
 
 /**
@@ -61,55 +62,6 @@ const FEW_ROWS = 16;
  * another relay has locked, so at most one relay prepares rows most of the time.
  */
 const TRANSACTIONS_AFTER_LOSS_MS = 1000;
-
-/**
- * Maximum ms between two searches of the whole outbox while searches find rows. A row that was deferred, or whose transaction committed more
- * than this time after inserting the row, may wait this long.
- */
-const SEARCH_ALL_EVERY_MS = 1000;
-
-/** Where the next search of the outbox begins. */
-interface SearchStart {
-  /**
-   * Runs a search; if it finds nothing, runs it once more for the whole outbox.
-   *
-   * @param search takes the id after which it begins
-   * @returns the rows, and the id after which they were searched
-   */
-  find<Row>(search: (after: number) => Promise<Row[]>): Promise<{ rows: Row[]; after: number }>;
-  /** Remembers the ids of processed rows. */
-  noteProcessed(rows: readonly Pick<OutboxRow, 'id'>[]): void;
-}
-
-/**
- * Lets searches begin after the rows that were claimed a second or more ago. While another session holds an old snapshot, vacuum cannot
- * remove claimed rows, and a search from the start would visit them all. Searches do not begin directly after the last claimed row, because
- * transactions do not commit in the order of their ids.
- */
-function createSearchStart(): SearchStart {
-  let searchedAt = Number.NEGATIVE_INFINITY;
-  let start = 0;
-  let lastAtSearch = 0;
-  let last = 0;
-
-  function restart(): number {
-    searchedAt = performance.now();
-    start = lastAtSearch;
-    lastAtSearch = last;
-    return 0;
-  }
-
-  return {
-    async find(search) {
-      const after = performance.now() - searchedAt < SEARCH_ALL_EVERY_MS ? start : restart();
-      const rows = await search(after);
-      return rows.length > 0 || after === 0 ? { rows, after } : { rows: await search(restart()), after: 0 };
-    },
-    noteProcessed(rows) {
-      for (const { id } of rows) last = Math.max(last, id);
-    },
-  };
-}
 
 const sortRows = (rows: readonly RawOutboxRow[]) => rows.map(toOutboxRow).sort((a, b) => a.id - b.id);
 
@@ -274,6 +226,12 @@ export function createBatches(options: BatchOptions): Batches {
   const processing = { database, tracing, consumers };
   const availability = getOrCreateAvailability(database);
   const searchStart = createSearchStart();
+  const findToClaim = (tx: Executor) =>
+    searchStart.find(
+      tx,
+      (after) => claimRows(tx, batch, after),
+      ([id]) => id,
+    );
   /** When another relay last claimed rows that this one had prepared, or a row changed meanwhile. */
   let lostAt = Number.NEGATIVE_INFINITY;
 
@@ -312,19 +270,17 @@ export function createBatches(options: BatchOptions): Batches {
   }
 
   const processBatch = () =>
-    processOrRetry((rows) =>
-      processInTransaction(
-        processing,
-        async (tx) => (await searchStart.find((after) => claimRows(tx, batch, after))).rows,
-        rows,
-      ),
-    );
+    processOrRetry((rows) => processInTransaction(processing, async (tx) => (await findToClaim(tx)).rows, rows));
 
   async function processFewRowsOrBatch(): Promise<number> {
     if (performance.now() - lostAt < TRANSACTIONS_AFTER_LOSS_MS) return processBatch();
     onProgress();
     const { rows: read, after } = await database.withConnection((executor) =>
-      searchStart.find((start) => readFewRows(executor, start)),
+      searchStart.find(
+        executor,
+        (start) => readFewRows(executor, start),
+        ([, id]) => id,
+      ),
     );
     if (read.length === 0) return 0;
     const found = read.map(([, ...raw]) => toOutboxRow(raw));

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { getOrCreateAvailability } from '../../data/postgres/availability.ts';
+import { createCostLimit } from '../../data/postgres/cost-limit.ts';
 import type { Database } from '../../data/postgres/database.ts';
 import type { RedisConnections } from '../../data/redis/connections.ts';
 import type { Logger } from '../../observability/log.ts';
@@ -68,23 +69,31 @@ interface RelayOptions {
 }
 
 /** What the loops of a relay share. The conditions are those of the outbox and, in their order, of the sweeps. */
-interface SweepLoop extends Pick<RelayOptions, 'sweeps' | 'log' | 'logWork' | 'settings'> {
+interface SweepLoop extends Pick<RelayOptions, 'database' | 'sweeps' | 'log' | 'logWork' | 'settings'> {
   conditions: Conditions;
   outages: Outages;
   pause(ms: number): Promise<unknown>;
   stopping: AbortSignal;
 }
 
-/** Checks the conditions until the relay stops. If one of them cannot be checked, the others must not wait for it. */
-async function repeatChecks({ sweeps, log, settings, ...loop }: SweepLoop): Promise<void> {
+/**
+ * Checks the conditions until the relay stops. If one of them cannot be checked, the others must not wait for it. While checks are expensive,
+ * because vacuum cannot remove dead rows, all sweeps run: their own searches begin behind these rows.
+ */
+async function repeatChecks({ database, sweeps, log, settings, ...loop }: SweepLoop): Promise<void> {
+  const limit = createCostLimit();
   const { conditions, outages, pause, stopping } = loop;
   const conditional = sweeps.filter(({ condition }) => condition !== undefined);
   const everyMs = Math.min(settings.pollMs, ...conditional.map((sweep) => sweep.everyMs));
   while (!stopping.aborted) {
-    const elapsed = startTimer();
+    const startedAt = performance.now();
     try {
-      await conditions.check();
-      for (const sweep of sweeps) sweep.onChecked?.(elapsed());
+      if (limit.isDue()) {
+        await conditions.check();
+        const ms = performance.now() - startedAt;
+        for (const sweep of sweeps) sweep.onChecked?.(ms);
+        await limit.noteRun(database, ms);
+      } else conditions.assumeAllTrue();
     } catch (error) {
       log.error({ err: error }, 'the relay could not check whether there is work');
       if (await outages.waitForEnd(error)) continue;

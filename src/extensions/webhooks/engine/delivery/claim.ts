@@ -2,7 +2,7 @@ import type { Auth } from '../../../../extension/index.ts';
 import { mayReceiveSql, OLD_SECRETS, RATE_RULE, type UsersSql } from '../../endpoints/endpoints-sql.ts';
 import { OWN_ROW_NAME } from '../fanout/outgoing-event.ts';
 import type { ReadOwner } from '../readability/readability.ts';
-import { dueFromSql, nextDueFromSql } from './due-sql.ts';
+import { LATE_COMMIT_TOLERANCE } from './due-sql.ts';
 import type { RateRule, RateState } from './rate-limit.ts';
 
 /** An endpoint at the time of a claim. */
@@ -29,6 +29,10 @@ export interface ClaimedEndpoint {
   now: number;
   /** `own`: the lease is free or held by the claiming worker; `taken`: another worker holds it; `none`: there is no lease row yet. */
   lease: 'own' | 'taken' | 'none';
+  /** Where the lease row is stored, for the next claim; null if it was not found. */
+  row: string | null;
+  /** When the next search for due deliveries begins, as Postgres writes it: see `dueFrom` in tables.ts. */
+  dueFrom: string | null;
 }
 
 /**
@@ -77,7 +81,6 @@ interface ClaimKind {
   also?: string;
 }
 
-const DUE_FROM = dueFromSql('(select due_from from lease)');
 /** The columns that a claim selects of a delivery. */
 const DUE_COLUMNS =
   'id, message_id, type, body, encrypted_body, attempts, schedule_attempts, next_attempt_at, event_id, trace_context';
@@ -93,7 +96,7 @@ const dueSql = (condition: string, order: string) => `due as materialized (
 const CLAIM_ANY: ClaimKind = {
   endpoints: 'slow = $4 and not ordered',
   due: dueSql(
-    `d.endpoint_id = (select endpoint_id from lease) and d.next_attempt_at >= ${DUE_FROM} and d.id <> all((select requested from lease)::text[])`,
+    `d.endpoint_id = (select endpoint_id from lease) and d.next_attempt_at >= (select at from earliest) and d.id <> all((select requested from lease)::text[])`,
     'd.next_attempt_at',
   ),
 };
@@ -147,6 +150,11 @@ const CLAIM_REQUESTED: ClaimKind = {
  * delivery: the lease row stores which ones are being sent. Returns no row at all if the endpoint is disabled or deleted, or its owner may
  * not receive.
  *
+ * While another session holds an old snapshot, vacuum removes nothing, and the index has an entry for every page that the lease row was ever
+ * in. So a claim that knows where the row is reads it there, and `due_from` lets the search skip finished deliveries. The earliest pending
+ * delivery, with claimed ones, which stay `pending` until their results are written, is searched once: it begins the search for due ones, and
+ * the next claim begins shortly before it.
+ *
  * Concurrent claims of an endpoint wait for each other at the lease row. They lock the deliveries as well, only to read the current
  * version of each. A claim returns only deliveries that it wrote into the lease: if it had to wait for the lease row, its second read
  * may find other deliveries than its first.
@@ -154,21 +162,26 @@ const CLAIM_REQUESTED: ClaimKind = {
  * $1 endpoint, $2 maximum number of deliveries, $3 lease duration in ms, $4 whether the claim is for the slow lane (an endpoint of the
  * other lane returns no deliveries), $5 roles of the global policy, $6 holder of the lease, $7 what the holder claimed before and has not
  * yet written back: attempts by delivery, $8 the rate state that it knows; null: none.
+ *
+ * @param row a condition that finds the lease row
  */
-function claimDeliveriesSql(users: UsersSql, { endpoints, due, set = '', also = '' }: ClaimKind): string {
+function claimDeliveriesSql(users: UsersSql, { endpoints, due, set = '', also = '' }: ClaimKind, row: string): string {
   return `
   with endpoint as materialized (
     select ${ENDPOINT}, ${users.json()} as "user"
     from webhook_endpoints e join ${users.table} u on u.id = e.owner_id where e.id = $1 and ${mayReceiveSql(users, '$5')}
   ), lease as materialized (
-    select t.endpoint_id, t.rate, t.requested, t.due_from from webhook_turns t
-    where t.endpoint_id = (select id from endpoint where ${endpoints}) and (t.holder is null or t.holder = $6) for update
+    select t.endpoint_id, t.rate, t.requested, t.due_from, t.ctid as tid from webhook_turns t
+    where ${row} and t.endpoint_id = (select id from endpoint where ${endpoints}) and (t.holder is null or t.holder = $6) for update
+  ), earliest as materialized (
+    select min(d.next_attempt_at) as at from webhook_deliveries d
+    where d.endpoint_id = $1 and d.status = 'pending' and d.next_attempt_at >= coalesce((select due_from from lease), '-infinity')
   ), ${due}, ${also}taken as (
-    update webhook_turns set holder = $6, lease_until = now() + $3 * interval '1 millisecond',
+    update webhook_turns t set holder = $6, lease_until = now() + $3 * interval '1 millisecond',
       sending = $7::jsonb || (select jsonb_object_agg(id, attempts) from due), rate = coalesce($8::jsonb, rate)${set},
-      due_from = ${nextDueFromSql('$1', DUE_FROM)}
-    where endpoint_id = $1 and exists (select from due)
-    returning sending
+      due_from = least((select at from earliest), now()) - ${LATE_COMMIT_TOLERANCE}
+    where ${row} and exists (select from due)
+    returning t.sending, t.due_from, t.ctid as tid
   ), claimed as (
     select id, message_id, type, body, encrypted_body, attempts + 1 as attempts, schedule_attempts + 1 as schedule_attempts,
       next_attempt_at, event_id, trace_context
@@ -183,25 +196,33 @@ function claimDeliveriesSql(users: UsersSql, { endpoints, due, set = '', also = 
       when exists (select from webhook_turns where endpoint_id = $1) then 'taken' else 'none' end,
     'requested', coalesce((select requested <> '{}' from lease), false),
     'rateLimit', ${RATE_RULE},
+    'row', coalesce((select tid from taken), (select tid from lease)),
+    'dueFrom', coalesce((select due_from from taken), (select due_from from lease)),
     'rate', (select rate from lease), 'now', floor(extract(epoch from clock_timestamp()) * 1000)), null, null, null, null, null, null, null, null, null, null from endpoint e
   union all
   select null, c.id, c.message_id, c.type, c.body, c.encrypted_body, c.attempts, c.schedule_attempts,
     (date_part('epoch', now() - c.next_attempt_at) * 1000)::bigint, c.event_id, c.trace_context from claimed c`;
 }
 
-/** The claim statements. `any` returns nothing while the endpoint is ordered, `ordered` returns nothing while it is not. */
-export interface ClaimStatements {
-  any: string;
-  ordered: string;
-  requested: string;
+/** The kinds of claims. `any` returns nothing while the endpoint is ordered, `ordered` returns nothing while it is not. */
+export type ClaimKindName = 'any' | 'ordered' | 'requested';
+
+/** A claim statement. `byRow` has one more parameter: where the lease row was last stored. It finds nothing if the row is elsewhere by now. */
+export interface ClaimStatement {
+  byEndpoint: { name: string; text: string };
+  byRow: { name: string; text: string };
 }
 
 /** Creates the statements that claim deliveries under a lease. */
-export function createClaimStatements(users: UsersSql): ClaimStatements {
+export function createClaimStatements(users: UsersSql): Record<ClaimKindName, ClaimStatement> {
+  const create = (name: string, kind: ClaimKind): ClaimStatement => ({
+    byEndpoint: { name, text: claimDeliveriesSql(users, kind, 't.endpoint_id = $1') },
+    byRow: { name: `${name}_by_row`, text: claimDeliveriesSql(users, kind, 't.ctid = $9::tid and t.endpoint_id = $1') },
+  });
   return {
-    any: claimDeliveriesSql(users, CLAIM_ANY),
-    ordered: claimDeliveriesSql(users, CLAIM_ORDERED),
-    requested: claimDeliveriesSql(users, CLAIM_REQUESTED),
+    any: create('webhook_claim', CLAIM_ANY),
+    ordered: create('webhook_claim_ordered', CLAIM_ORDERED),
+    requested: create('webhook_claim_requested', CLAIM_REQUESTED),
   };
 }
 

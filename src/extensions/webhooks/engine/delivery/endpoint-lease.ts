@@ -10,9 +10,9 @@ import {
 import type { Lane } from '../../endpoints/endpoint-jobs.ts';
 import type { GlobalAccessCheck } from '../readability/readability.ts';
 import type { BodyBudget } from './body-budget.ts';
-import { type Claim, type ClaimRow, type ClaimStatements, parseClaimRows } from './claim.ts';
+import { type Claim, type ClaimKindName, type ClaimRow, type ClaimStatement, parseClaimRows } from './claim.ts';
 import { createHeldBodies, createLeaseRate, createLeaseRenewal } from './lease-state.ts';
-import { CREATE_LEASE_ROW, LEASE_MS, type LeaseToRelease, type LeaseToRenew } from './lease-store.ts';
+import { CREATE_LEASE_ROW, LEASE_MS, type LeaseRows, type LeaseToRelease, type LeaseToRenew } from './lease-store.ts';
 
 /** What a worker needs to hold leases of endpoints. */
 export interface LeaseDependencies {
@@ -20,7 +20,8 @@ export interface LeaseDependencies {
   /** Maximum number of deliveries per claim, by lane. */
   chunk: Record<Lane, number>;
   bodies: BodyBudget;
-  claimTexts: ClaimStatements;
+  claimStatements: Record<ClaimKindName, ClaimStatement>;
+  leaseRows: LeaseRows;
   /** Roles of which the owner of a global endpoint needs one; null if `globalPolicy` has other conditions than roles. */
   globalRoles: readonly string[] | null;
   /** Called before each claim, if functions of `globalPolicy` decide which users may have global endpoints. */
@@ -44,6 +45,8 @@ export interface EndpointLease {
   claim(lane: Lane): Promise<LaneClaim | undefined>;
   /** Claims the requested delivery that has waited longest, in any lane. Otherwise like `claim`. */
   claimRequestedDelivery(): Promise<Claim | undefined>;
+  /** When a search for due deliveries begins, after the last claim: see `dueFrom` in tables.ts. */
+  getDueFrom(): string | null;
   /** Registers a listener that is called when a renewal finds unclaimed requested deliveries. */
   onRequested(listener: () => void): void;
   /** Counts one more request against the endpoint's rate limit and returns true; returns false if the request has to wait. */
@@ -96,31 +99,48 @@ function toJson(claimed: ReadonlyMap<string, number>): string {
   return `{${members}}`;
 }
 
+/** @param limit maximum number of deliveries @param slow whether the claim is for the slow lane; null: either */
 async function runClaimStatement(
   parts: LeaseDependencies,
   soFar: ClaimedSoFar,
-  name: string,
-  text: string,
+  kind: ClaimKindName,
+  limit: number,
+  slow: boolean | null,
+): Promise<Claim | undefined> {
+  const { database } = parts.host;
+  const { endpointId, holder, claimed, rate } = soFar;
+  const { byEndpoint, byRow } = parts.claimStatements[kind];
+  const before = toJson(claimed);
+  const values = [endpointId, limit, LEASE_MS, slow, parts.globalRoles, holder, before, rate.toJson()];
+  const row = parts.leaseRows.get(endpointId);
+  if (row !== undefined) {
+    const claim = await readClaim(database, { ...byRow, values: [...values, row] });
+    parts.leaseRows.set(endpointId, claim?.endpoint.row);
+    if (claim === undefined || claim.endpoint.lease === 'own') return claim;
+  }
+  const claim = await readClaim(database, { ...byEndpoint, values });
+  parts.leaseRows.set(endpointId, claim?.endpoint.row);
+  if (claim?.endpoint.lease !== 'none') return claim;
+  await database.write({ text: CREATE_LEASE_ROW, values: [endpointId] });
+  return runClaimStatement(parts, soFar, kind, limit, slow);
+}
+
+async function claimDeliveries(
+  parts: LeaseDependencies,
+  soFar: ClaimedSoFar,
+  kind: ClaimKindName,
   wanted: number,
   slow: boolean | null,
 ): Promise<LaneClaim | undefined> {
-  const { database } = parts.host;
-  const { endpointId, holder, claimed, rate, bodies } = soFar;
-  if (parts.checkGlobalAccess !== undefined && !(await parts.checkGlobalAccess(endpointId))) return undefined;
-  const before = toJson(claimed);
+  if (parts.checkGlobalAccess !== undefined && !(await parts.checkGlobalAccess(soFar.endpointId))) return undefined;
   const planned = parts.bodies.plan(wanted);
-  const values = [endpointId, planned.count, LEASE_MS, slow, parts.globalRoles, holder, before, rate.toJson()];
   let claim: Claim | undefined;
   try {
-    claim = await readClaim(database, { name, text, values });
+    claim = await runClaimStatement(parts, soFar, kind, planned.count, slow);
   } finally {
     planned.settle(claim?.deliveries ?? []);
   }
-  for (const delivery of claim?.deliveries ?? []) bodies.hold(delivery);
-  if (claim?.endpoint.lease === 'none') {
-    await database.write({ text: CREATE_LEASE_ROW, values: [endpointId] });
-    return runClaimStatement(parts, soFar, name, text, wanted, slow);
-  }
+  for (const delivery of claim?.deliveries ?? []) soFar.bodies.hold(delivery);
   return claim && { ...claim, isFull: claim.deliveries.length === planned.count };
 }
 
@@ -135,18 +155,19 @@ export function createEndpointLease(parts: LeaseDependencies, endpointId: string
   const renewal = createLeaseRenewal(parts.renewals, endpointId, holder);
   const soFar = { endpointId, holder, claimed, rate, bodies };
   let ordered = false;
+  let dueFrom: string | null = null;
   // One claim at a time, because each claim writes everything that the lease has claimed.
   const claimOneByOne = createSerialQueue();
 
   function rememberClaim(claim: Claim): void {
+    dueFrom = claim.endpoint.dueFrom;
     for (const { id, attempt } of claim.deliveries) claimed.set(id, attempt - 1);
     renewal.rememberClaim(claim);
   }
 
   async function claim(lane: Lane): Promise<LaneClaim | undefined> {
-    const { any, ordered: orderedText } = parts.claimTexts;
-    const [name, text] = ordered ? ['webhook_claim_ordered', orderedText] : ['webhook_claim', any];
-    const found = await runClaimStatement(parts, soFar, name!, text!, parts.chunk[lane], lane === 'slow');
+    const kind = ordered ? 'ordered' : 'any';
+    const found = await claimDeliveries(parts, soFar, kind, parts.chunk[lane], lane === 'slow');
     if (found === undefined) return undefined;
     if (found.endpoint.ordered !== ordered) {
       ordered = found.endpoint.ordered;
@@ -159,7 +180,7 @@ export function createEndpointLease(parts: LeaseDependencies, endpointId: string
   }
 
   async function claimRequestedDelivery(): Promise<Claim | undefined> {
-    const found = await runClaimStatement(parts, soFar, 'webhook_claim_requested', parts.claimTexts.requested, 1, null);
+    const found = await claimDeliveries(parts, soFar, 'requested', 1, null);
     if (found !== undefined) rememberClaim(found);
     return found;
   }
@@ -167,6 +188,7 @@ export function createEndpointLease(parts: LeaseDependencies, endpointId: string
   return {
     claim: (lane) => claimOneByOne(() => claim(lane)),
     claimRequestedDelivery: () => claimOneByOne(claimRequestedDelivery),
+    getDueFrom: () => dueFrom,
     onRequested: renewal.onRequested,
     tryCountAgainstRateLimit: rate.tryTakeRequest,
     rateLimitWaitMs: rate.waitMs,

@@ -11,7 +11,6 @@ import {
 } from '../../../../extension/index.ts';
 import { mayReceiveSql, RATE_RULE, type UsersSql, usersSql } from '../../endpoints/endpoints-sql.ts';
 import { listGlobalRoles, type WebhookSettings } from '../../settings/settings.ts';
-import { dueFromSql, nextDueFromSql } from './due-sql.ts';
 import type { RateRule, RateState } from './rate-limit.ts';
 
 /**
@@ -42,20 +41,47 @@ export function computeDeliveryLeaseMs({ timeoutMs }: { timeoutMs: number }): nu
 export const CREATE_LEASE_ROW = `
   insert into webhook_turns (endpoint_id) select id from webhook_endpoints where id = $1 on conflict do nothing`;
 
+/** Of how many endpoints a worker remembers the lease row. */
+const MAX_LEASE_ROWS = 10_000;
+
+/** Where Postgres stored the lease rows when this worker last read or wrote them, by endpoint. Only a hint: another process may write the row. */
+export interface LeaseRows {
+  get(endpointId: string): string | undefined;
+  /** @param row null or undefined: the row was not found */
+  set(endpointId: string, row: string | null | undefined): void;
+}
+
+export function createLeaseRows(): LeaseRows {
+  const rows = new Map<string, string>();
+  return {
+    get: (endpointId) => rows.get(endpointId),
+    set(endpointId, row) {
+      rows.delete(endpointId);
+      if (row == null) return;
+      rows.set(endpointId, row);
+      if (rows.size > MAX_LEASE_ROWS) rows.delete(rows.keys().next().value!);
+    },
+  };
+}
+
 /**
  * Releases leases that their holders still hold. $1 endpoints, $2 holders, $3 the deliveries that stay claimed, as JSON: attempts by
  * delivery id, $4 rate states, JSON or null; in sub-selects as in `RECORD_RESULTS`. A lease with claimed deliveries lasts until it expires. Returns the endpoints, each with
- * whether it has unclaimed requested deliveries.
+ * whether it has unclaimed requested deliveries, and where the row is now.
+ *
+ * @param rows a condition on the lease rows `t`, ending with `and`
  */
-const RELEASE_LEASES = `
+const releaseLeasesSql = (rows: string) => `
   update webhook_turns t set sending = coalesce(r.claimed, '{}')::jsonb,
     holder = case when r.claimed is not null then t.holder end,
     lease_until = case when r.claimed is not null then t.lease_until end,
-    rate = coalesce(r.rate::jsonb, t.rate),
-    due_from = ${nextDueFromSql('t.endpoint_id', dueFromSql('t.due_from'))}
+    rate = coalesce(r.rate::jsonb, t.rate)
   from unnest((select $1::text[]), (select $2::text[]), (select $3::text[]), (select $4::text[])) as r(endpoint_id, holder, claimed, rate)
-  where t.endpoint_id = r.endpoint_id and t.holder = r.holder
-  returning t.endpoint_id, t.requested <> '{}'`;
+  where ${rows} t.endpoint_id = r.endpoint_id and t.holder = r.holder
+  returning t.endpoint_id, t.requested <> '{}', t.ctid`;
+const RELEASE_LEASES = releaseLeasesSql('');
+/** $5 where the rows were last stored. Rows that are elsewhere by now are not released: see `claimDeliveriesSql`. */
+const RELEASE_LEASES_BY_ROW = releaseLeasesSql('t.ctid = any($5::tid[]) and');
 
 /** An endpoint as a renewal returns it: the settings that a lease sends with. */
 export interface CurrentEndpoint {
@@ -67,25 +93,31 @@ export interface CurrentEndpoint {
   rateLimit: RateRule | null;
   /** Whether deliveries that clients requested (tests, retries) wait to be claimed. */
   requested: boolean;
+  /** Where the lease row is stored; null if the lease was not renewed. */
+  row: string | null;
 }
 
 /**
  * Renews leases that their holders still hold. $1 endpoints, $2 holders, $3 lease duration in ms, $4 roles of the global policy. Returns
  * the endpoints that may still be sent to, even if their lease was not renewed; the next claim detects a lost lease. Locked rows are skipped: a
  * claim locks the lease row and renews the lease anyway, and waiting could deadlock with a process that releases leases in another order.
+ *
+ * @param rows a condition on the lease rows `t`
  */
-function renewLeasesSql(users: UsersSql): string {
+function renewLeasesSql(users: UsersSql, rows: string): string {
   return `
-  with own as (
-    select t.endpoint_id, t.requested from webhook_turns t
+  with own as materialized (
+    select t.endpoint_id, t.requested, t.ctid as tid from webhook_turns t
       join unnest((select $1::text[]), (select $2::text[])) as r(endpoint_id, holder) on t.endpoint_id = r.endpoint_id and t.holder = r.holder
-    for update of t skip locked
+    where ${rows} for update of t skip locked
   ), renewed as (
-    update webhook_turns t set lease_until = now() + $3 * interval '1 millisecond' from own where t.endpoint_id = own.endpoint_id
+    update webhook_turns t set lease_until = now() + $3 * interval '1 millisecond'
+    where t.ctid = any(array(select tid from own)) returning t.endpoint_id, t.ctid as tid
   )
   select json_build_object('id', e.id, 'url', e.url, 'secret', e.secret, 'ordered', e.ordered,
     'rateLimit', ${RATE_RULE},
-    'requested', coalesce((select requested <> '{}' from own where own.endpoint_id = e.id), false))
+    'requested', coalesce((select requested <> '{}' from own where own.endpoint_id = e.id), false),
+    'row', (select tid from renewed where renewed.endpoint_id = e.id))
   from webhook_endpoints e join ${users.table} u on u.id = e.owner_id where e.id = any($1::text[]) and ${mayReceiveSql(users, '$4')}`;
 }
 
@@ -107,16 +139,26 @@ export function createEndpointLeaseRenewals(
   { database, log }: Pick<Host, 'database' | 'log'>,
   users: ResourceGateway,
   settings: Pick<WebhookSettings, 'globalPolicy'>,
+  leaseRows: LeaseRows,
 ): LeaseRenewals<LeaseToRenew> {
-  const text = renewLeasesSql(usersSql(users));
+  const byRow = { name: 'webhook_renew_by_row', text: renewLeasesSql(usersSql(users), 't.ctid = any($5::tid[])') };
+  const byEndpoint = { name: 'webhook_renew_leases', text: renewLeasesSql(usersSql(users), 'true') };
   const roles = listGlobalRoles(settings);
+
+  async function renew(statement: { name: string; text: string }, leases: readonly LeaseToRenew[], ...more: unknown[]) {
+    const values = [leases.map(({ endpointId }) => endpointId), leases.map(({ holder }) => holder), LEASE_MS, roles];
+    const rows = await database.write<[CurrentEndpoint]>({ ...statement, values: [...values, ...more] });
+    for (const [{ id, row }] of rows) if (row !== null) leaseRows.set(id, row);
+    return new Map(rows.map(([endpoint]) => [endpoint.id, endpoint]));
+  }
 
   async function renewDueLeases(leases: readonly LeaseToRenew[]): Promise<readonly LeaseToRenew[]> {
     const due = leases.filter(({ claimedAt }) => performance.now() - claimedAt >= RENEW_EVERY_MS);
     if (due.length === 0) return leases;
-    const values = [due.map(({ endpointId }) => endpointId), due.map(({ holder }) => holder), LEASE_MS, roles];
-    const rows = await database.write<[CurrentEndpoint]>({ name: 'webhook_renew_leases', text, values });
-    const endpoints = new Map(rows.map(([endpoint]) => [endpoint.id, endpoint]));
+    const rows = textArrayLiteral(due.flatMap(({ endpointId }) => leaseRows.get(endpointId) ?? []));
+    const endpoints = await renew(byRow, due, rows);
+    const others = due.filter(({ endpointId }) => endpoints.get(endpointId)?.row === null);
+    if (others.length > 0) for (const [id, endpoint] of await renew(byEndpoint, others)) endpoints.set(id, endpoint);
     for (const lease of due) {
       const endpoint = endpoints.get(lease.endpointId);
       if (endpoint !== undefined) lease.onRenewed(endpoint);
@@ -151,9 +193,10 @@ const MAX_RELEASED = 500;
  */
 export function createLeaseReleaser(
   { database, log }: Pick<Host, 'database' | 'log'>,
+  leaseRows: LeaseRows,
   onRequested: (endpoints: { id: string; owner: string }[]) => Promise<void>,
 ): AddToBatch<LeaseToRelease> {
-  async function releaseLeases(leases: LeaseToRelease[]): Promise<void> {
+  async function releaseEach(leases: readonly LeaseToRelease[]): Promise<Map<string, boolean>> {
     const values = [
       plainArrayLiteral(leases.map(({ endpointId }) => endpointId)),
       plainArrayLiteral(leases.map(({ holder }) => holder)),
@@ -162,11 +205,25 @@ export function createLeaseReleaser(
       ),
       textArrayLiteral(leases.map(({ rate }) => (rate === undefined ? null : JSON.stringify(rate)))),
     ];
+    const places = textArrayLiteral(leases.flatMap(({ endpointId }) => leaseRows.get(endpointId) ?? []));
+    const run = async (statement: { name: string; text: string; values: unknown[] }) => {
+      const rows = await retryWhileUnavailable(database, () =>
+        database.write<[id: string, isRequested: boolean, row: string]>(statement),
+      );
+      for (const [id, , row] of rows) leaseRows.set(id, row);
+      return rows.map(([id, isRequested]) => [id, isRequested] as const);
+    };
+    const byRow = { name: 'webhook_release_by_row', text: RELEASE_LEASES_BY_ROW, values: [...values, places] };
+    const released = new Map(await run(byRow));
+    if (released.size === leases.length) return released;
+    const others = await run({ name: 'webhook_release_leases', text: RELEASE_LEASES, values });
+    return new Map([...released, ...others]);
+  }
+
+  async function releaseLeases(leases: LeaseToRelease[]): Promise<void> {
     try {
-      const statement = { name: 'webhook_release_leases', text: RELEASE_LEASES, values };
-      const rows = await retryWhileUnavailable(database, () => database.write<[string, boolean]>(statement));
-      const requested = new Set(rows.flatMap(([endpointId, isRequested]) => (isRequested ? [endpointId] : [])));
-      const endpoints = leases.filter(({ endpointId }) => requested.has(endpointId));
+      const requested = await releaseEach(leases);
+      const endpoints = leases.filter(({ endpointId }) => requested.get(endpointId));
       if (endpoints.length > 0) await onRequested(endpoints.map(({ endpointId: id, owner }) => ({ id, owner })));
     } catch (error) {
       log.error(

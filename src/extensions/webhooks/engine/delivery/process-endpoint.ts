@@ -50,9 +50,9 @@ async function sendAndReschedule(
   if (waitMs > 0) return scheduleEndpointJob(queues, next, waitMs);
   if (more) return enqueueNextJob(queues, next);
   const statement = ordered
-    ? { name: 'webhook_next', text: NEXT_DUE_MS }
-    : { name: 'webhook_earliest', text: EARLIEST_DUE_MS };
-  const [earliest] = await database.read<[number]>({ ...statement, values: [id] });
+    ? { name: 'webhook_next', text: NEXT_DUE_MS, values: [id] }
+    : { name: 'webhook_earliest', text: EARLIEST_DUE_MS, values: [id, lease.getDueFrom()] };
+  const [earliest] = await database.read<[number]>(statement);
   if (earliest === undefined) return;
   // A delivery is due but was not claimed: an earlier event may still produce a delivery.
   const isHeldUp = ordered && first.deliveries.length === 0;

@@ -84,7 +84,7 @@ export const RECORD_RESULTS = `
       n.failures + case when n.success_at is null then e.consecutive_failures else 0 end as in_a_row
     from webhook_endpoints e join news n on n.endpoint_id = e.id
     where n.failure_at is not null or e.consecutive_failures > 0 or e.slow <> n.slow
-      or e.last_success_at is null or e.last_success_at < n.success_at - interval '1 second'
+      or e.last_success_at is null or e.last_success_at < n.success_at - interval '1 minute'
       or e.last_success_at <= e.last_failure_at
     order by e.id for no key update of e
   ), turned as (

@@ -25,7 +25,7 @@ import { createGlobalAccessCheck } from '../readability/readability.ts';
 import type { Sender } from './attempt.ts';
 import { computeBodyBytes, createBodyBudget } from './body-budget.ts';
 import { createClaimStatements } from './claim.ts';
-import { createEndpointLeaseRenewals, createLeaseReleaser } from './lease-store.ts';
+import { createEndpointLeaseRenewals, createLeaseReleaser, createLeaseRows } from './lease-store.ts';
 import type { JobCapacity } from './linger.ts';
 import { processEndpoint, sendRequestedDeliveries, type WebhookWorkerDependencies } from './process-endpoint.ts';
 import { createLoadCheck } from './process-load.ts';
@@ -104,6 +104,7 @@ function createWorkerParts(
   { metrics, check, agents, slots, jobs, isStopping }: WorkerBasis,
 ): WebhookWorkerDependencies {
   const { concurrency } = settings;
+  const leaseRows = createLeaseRows();
   const halve = (count: number) => Math.max(1, Math.ceil(count / 2));
   return {
     host,
@@ -117,13 +118,16 @@ function createWorkerParts(
     check,
     slots,
     recordResult: metrics.wrapRecorderToCountResults(createBatchedResultWriter(host, settings)),
-    releaseLease: createLeaseReleaser(host, (endpoints) => enqueueEndpointsWithRequests(host.queues, endpoints)),
+    releaseLease: createLeaseReleaser(host, leaseRows, (endpoints) =>
+      enqueueEndpointsWithRequests(host.queues, endpoints),
+    ),
     maxInFlight: { fast: halve(concurrency), slow: halve(computeSlotLimits(concurrency).slow) },
     chunk: { fast: DELIVERIES_PER_CLAIM, slow: SLOW_DELIVERIES_PER_CLAIM },
     bodies: createBodyBudget(computeBodyBytes(getHeapStatistics().heap_size_limit)),
     claimingMs: CLAIMING_MS,
-    renewals: createEndpointLeaseRenewals(host, users, settings),
-    claimTexts: createClaimStatements(usersSql(users)),
+    renewals: createEndpointLeaseRenewals(host, users, settings, leaseRows),
+    claimStatements: createClaimStatements(usersSql(users)),
+    leaseRows,
     globalRoles: listGlobalRoles(settings),
     checkGlobalAccess: createGlobalAccessCheck(host, users, settings),
     pacesOfGoodEndpoints: new Map(),

@@ -1,25 +1,21 @@
-import {
-  createReclaimSweep,
-  findsRowSql,
-  type Host,
-  type ResourceGateway,
-  type Sweep,
-  writeInBatches,
-} from '../../../../extension/index.ts';
+import { createReclaimSweep, findsRowSql, type Host, type Sweep, writeInBatches } from '../../../../extension/index.ts';
+import { createCostLimit } from '../../../../platform/data/postgres/cost-limit.ts';
 import { chooseLane, enqueueEndpointJobs } from '../../endpoints/endpoint-jobs.ts';
-import { mayReceiveSql, type UsersSql, usersSql } from '../../endpoints/endpoints-sql.ts';
-import { listGlobalRoles, type WebhookSettings } from '../../settings/settings.ts';
+import type { WebhookSettings } from '../../settings/settings.ts';
 import { computeDeliveryLeaseMs, LEASE_MS } from '../delivery/lease-store.ts';
 import type { WriteResults } from '../delivery/record-results.ts';
+import type { PendingEndpoints } from './pending-endpoints.ts';
 
 /**
  * Reclaims leases that were not renewed, so that their endpoints continue at once. Deliveries that they had claimed may be in flight, and
  * their workers may even be alive, so these deliveries become `sending` in their own rows until `lease_until`. $1 ms from the expiry of
- * the endpoint's lease to `lease_until`, $2 maximum number of leases. Uses webhook_turns_holder_index.
+ * the endpoint's lease to `lease_until`, $2 endpoints, $3 maximum number of leases.
+ *
+ * @param condition a condition on the endpoint
  */
-const RECLAIM_EXPIRED_LEASES = `
+const reclaimExpiredLeasesSql = (condition: string) => `
   with lost as materialized (
-    select endpoint_id, sending, lease_until from webhook_turns where holder is not null and lease_until < now() order by lease_until limit $2
+    select endpoint_id, sending, lease_until from webhook_turns where ${condition} and holder is not null and lease_until < now() order by lease_until limit $3
     for update skip locked
   ), claimed as (
     select key as id, value::int as attempts, lease_until from lost, jsonb_each_text(sending)
@@ -33,6 +29,9 @@ const RECLAIM_EXPIRED_LEASES = `
       'lost', coalesce((t.rate ->> 'lost')::int, 0) + (select count(*) from jsonb_object_keys(t.sending)))
   from lost
   where t.endpoint_id = lost.endpoint_id returning t.endpoint_id`;
+/** Uses webhook_turns_holder_index. */
+const RECLAIM_EXPIRED_LEASES = reclaimExpiredLeasesSql('$2::text[] is null');
+const RECLAIM_EXPIRED_LEASES_OF = reclaimExpiredLeasesSql('endpoint_id = any($2::text[])');
 
 /**
  * Finds deliveries whose worker died while sending them. `attempts` includes the lost attempt. $1 maximum number of rows. Uses
@@ -51,31 +50,10 @@ const HAS_PENDING = findsRowSql(
   `select from webhook_deliveries where status = 'pending' order by endpoint_id, next_attempt_at limit 1`,
 );
 
-/**
- * Selects a page of the endpoints that have pending deliveries. The statement reads one entry of webhook_deliveries_due_index per endpoint,
- * however many deliveries the endpoint has. $1 the last endpoint of the previous page, $2 page size, $3 roles of the global policy. Returns
- * the endpoint, whether it is slow, whether it may be sent to now, by how many ms its earliest delivery is overdue, its owner, and whether
- * claims would not find that delivery.
- */
-function pendingEndpointsSql(users: UsersSql): string {
-  const firstPendingSql = (after: string) => `
-    select endpoint_id, next_attempt_at from webhook_deliveries where status = 'pending' and endpoint_id > ${after}
-    order by endpoint_id, next_attempt_at limit 1`;
-  return `
-  with recursive waiting as (
-    (${firstPendingSql('$1')})
-    union all
-    select next.* from waiting w cross join lateral (${firstPendingSql('w.endpoint_id')}) next
-  ), page as materialized (select * from waiting limit $2)
-  select p.endpoint_id, coalesce(e.slow, false), coalesce(${mayReceiveSql(users, '$3')}, false),
-    floor(extract(epoch from now() - p.next_attempt_at) * 1000)::bigint, e.owner_id,
-    exists (select from webhook_turns t where t.endpoint_id = p.endpoint_id and t.due_from > p.next_attempt_at)
-  from page p left join webhook_endpoints e on e.id = p.endpoint_id left join ${users.table} u on u.id = e.owner_id
-  order by p.endpoint_id`;
-}
-
-/** Makes claims search all deliveries of endpoints $1. */
-const RESET_DUE_FROM = 'update webhook_turns set due_from = null where endpoint_id = any($1::text[])';
+/** Makes claims find deliveries of endpoints $1 that are due at $2, if their searches begin later, because the deliveries were committed late. */
+const RESET_DUE_FROM = `
+  update webhook_turns t set due_from = missed.at from unnest($1::text[], $2::timestamptz[]) as missed(id, at)
+  where t.endpoint_id = missed.id and t.due_from > missed.at`;
 
 const PAGE_SIZE = 500;
 
@@ -99,49 +77,11 @@ const createLostOutcome = () => ({
 
 type LostRow = [id: string, endpointId: string, eventId: string, attempt: number, scheduleAttempt: number];
 
-/**
- * An endpoint with pending deliveries: whether it may be sent to now, by how many ms its earliest delivery is overdue, and its owner, who
- * is null only if there is no such endpoint. `isMissed`: claims would not find the earliest delivery, because it was committed late.
- */
-type PendingRow = [
-  endpointId: string,
-  slow: boolean,
-  open: boolean,
-  overdueMs: number,
-  owner: string | null,
-  isMissed: boolean,
-];
-
-/** Reads the endpoints that have pending deliveries, page by page. */
-export type PendingEndpoints = () => AsyncGenerator<PendingRow[]>;
-
-/** Creates the reader of endpoints that have pending deliveries. */
-export function createPendingEndpointReader(
-  { database }: Pick<Host, 'database'>,
-  users: ResourceGateway,
-  settings: Pick<WebhookSettings, 'globalPolicy'>,
-): PendingEndpoints {
-  const text = pendingEndpointsSql(usersSql(users));
-  const roles = listGlobalRoles(settings);
-  return async function* pending() {
-    for (let after = ''; ; ) {
-      const page = await database.write<PendingRow>({
-        name: 'webhook_pending',
-        text,
-        values: [after, PAGE_SIZE, roles],
-      });
-      yield page;
-      if (page.length < PAGE_SIZE) return;
-      after = page.at(-1)![0];
-    }
-  };
-}
-
 /** Creates the sweeps that reclaim deliveries of dead workers and find deliveries without a job. Many relays may run them at once. */
 export function createReclaimSweeps(
   { database, queues }: Pick<Host, 'database' | 'queues'>,
   settings: WebhookSettings,
-  readPendingEndpoints: PendingEndpoints,
+  pending: PendingEndpoints,
   writeResults: WriteResults,
 ): Sweep[] {
   let failLostAttemptsFrom = Number.NEGATIVE_INFINITY;
@@ -156,12 +96,18 @@ export function createReclaimSweeps(
       failLostAttemptsFrom = performance.now() + AFTER_OUTAGE_MS;
     }
   }
+  const limit = createCostLimit('webhook_turns');
 
   async function reclaimLeasesAndFailLostAttempts(): Promise<number> {
-    const values = [computeDeliveryLeaseMs(settings) - LEASE_MS];
+    // An expired lease matters only once its endpoint has overdue deliveries, such as those that the lease had claimed.
+    const isComplete = limit.isDue();
+    const text = isComplete ? RECLAIM_EXPIRED_LEASES : RECLAIM_EXPIRED_LEASES_OF;
+    const values = [computeDeliveryLeaseMs(settings) - LEASE_MS, isComplete ? null : pending.listOverdue()];
     const startedAt = performance.now();
-    const reclaimed = await writeInBatches(database, RECLAIM_EXPIRED_LEASES, values, { rowsPerBatch: PAGE_SIZE });
-    noteDuration('reclaim', performance.now() - startedAt);
+    const reclaimed = await writeInBatches(database, text, values, { rowsPerBatch: PAGE_SIZE });
+    const ms = performance.now() - startedAt;
+    if (isComplete) await limit.noteRun(database, ms);
+    noteDuration('reclaim', ms);
     return performance.now() < failLostAttemptsFrom ? reclaimed : reclaimed + (await failLostAttempts());
   }
 
@@ -177,15 +123,17 @@ export function createReclaimSweeps(
         return { id, endpointId, eventId, attempt, scheduleAttempt, outcome };
       });
       if (found > 0) await writeResults(attempts);
+      pending.add(rows.map(([, endpointId]) => endpointId));
     }
     return total;
   }
 
   async function* readOverdueEndpoints() {
-    for await (const page of readPendingEndpoints()) {
+    for await (const page of pending.read()) {
       const overdue = page.filter(([, , open, overdueMs]) => open && overdueMs >= settings.pollMs);
-      const missed = overdue.flatMap(([id, , , , , isMissed]) => (isMissed ? [id] : []));
-      if (missed.length > 0) await database.write({ text: RESET_DUE_FROM, values: [missed] });
+      const unchanged = overdue.filter(pending.isUnchanged);
+      const values = [unchanged.map(([id]) => id), unchanged.map(([, , , , , at]) => at)];
+      if (unchanged.length > 0) await database.write({ name: 'webhook_reset_due', text: RESET_DUE_FROM, values });
       yield overdue;
     }
   }

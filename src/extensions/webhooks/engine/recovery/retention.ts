@@ -13,7 +13,7 @@ import { DELIVERY_TABLES } from '../../deliveries/deliveries-sql.ts';
 import { REMOVAL_ASSIGNMENTS, type UsersSql, usersSql } from '../../endpoints/endpoints-sql.ts';
 import type { WebhookSettings } from '../../settings/settings.ts';
 import { createEarlierDeliveriesSweep } from './earlier-deliveries.ts';
-import type { PendingEndpoints } from './reclaim.ts';
+import type { PendingEndpoints } from './pending-endpoints.ts';
 
 /** Deletes deliveries of endpoint $1 that are overdue by $2 ms. $3 maximum number of rows. Uses webhook_deliveries_due_index. */
 const DELETE_OVERDUE = deleteUnlockedSql(
@@ -82,7 +82,7 @@ export function createRetentionSweeps(
   { database, log }: Pick<Host, 'database' | 'log'>,
   users: ResourceGateway,
   settings: WebhookSettings,
-  readPendingEndpoints: PendingEndpoints,
+  pending: Pick<PendingEndpoints, 'readAll'>,
 ): Sweep[] {
   const removeOwnerlessText = removeOwnerlessSql(usersSql(users));
   const keepMs = settings.keepDeliveriesDays * DAY_MS;
@@ -94,7 +94,7 @@ export function createRetentionSweeps(
   /** Deletes pending deliveries of endpoints that stay disabled, after the retention period of finished deliveries. */
   async function deleteStaleDeliveries(): Promise<number> {
     let total = 0;
-    for await (const page of readPendingEndpoints()) {
+    for await (const page of pending.readAll()) {
       for (const [id, , open, overdueMs] of page) {
         if (!open && overdueMs > keepMs) total += await writeInBatches(database, DELETE_OVERDUE, [id, keepMs]);
       }

@@ -3,10 +3,8 @@ import { Client } from 'pg';
 import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import type { ResourceGateway } from '../../../../../src/declare/host.ts';
 import { DELIVERY_TABLES } from '../../../../../src/extensions/webhooks/deliveries/deliveries-sql.ts';
-import {
-  createPendingEndpointReader,
-  createReclaimSweeps,
-} from '../../../../../src/extensions/webhooks/engine/recovery/reclaim.ts';
+import { createPendingEndpoints } from '../../../../../src/extensions/webhooks/engine/recovery/pending-endpoints.ts';
+import { createReclaimSweeps } from '../../../../../src/extensions/webhooks/engine/recovery/reclaim.ts';
 import { createRetentionSweeps } from '../../../../../src/extensions/webhooks/engine/recovery/retention.ts';
 import { fillProductionDefaults, webhookSettings } from '../../../../../src/extensions/webhooks/settings/settings.ts';
 import { defineUser, webhooks } from '../../../../../src/index.ts';
@@ -46,7 +44,7 @@ const settings = fillProductionDefaults(webhookSettings.parse({ keepDeliveriesDa
 
 /** Runs a sweep of retention once, as a relay does. */
 async function runSweep(name: string, over: Database = database): Promise<number> {
-  const sweeps = createRetentionSweeps({ database: over, log }, gateway, settings, async function* () {});
+  const sweeps = createRetentionSweeps({ database: over, log }, gateway, settings, { async *readAll() {} });
   return Number(await sweeps.find((sweep) => sweep.name === `webhooks: ${name}`)!.run());
 }
 /** Earlier versions kept finished deliveries in webhook_deliveries. */
@@ -247,7 +245,7 @@ test('one run finds all overdue deliveries page by page, each in its lane, and n
       added[queue] = [...(added[queue] ?? []), ...jobs.map(({ data }) => data.id)];
     },
   } as Queues;
-  const pending = createPendingEndpointReader({ database }, gateway, settings);
+  const pending = createPendingEndpoints({ database }, gateway, settings);
   const sweeps = createReclaimSweeps({ database, queues }, settings, pending, async () => undefined);
   await sweeps.find(({ name }) => name === 'webhooks: overdue deliveries')!.run();
 

@@ -1,7 +1,10 @@
 import { Client } from 'pg';
 import { afterAll, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { createLeaseReleaser } from '../../../../../../src/extensions/webhooks/engine/delivery/lease-store.ts';
+import {
+  createLeaseReleaser,
+  createLeaseRows,
+} from '../../../../../../src/extensions/webhooks/engine/delivery/lease-store.ts';
 import { createApp, defineResource, defineUser, f, webhooks } from '../../../../../../src/index.ts';
 import { openDatabase } from '../../../../../../src/platform/data/postgres/database.ts';
 import { createLogger } from '../../../../../../src/platform/observability/log.ts';
@@ -172,7 +175,11 @@ test('releasing a lease reports exactly the endpoints for which deliveries were 
     [requested.id, idle.id, stolen.id],
   );
   const reported: { id: string; owner: string }[] = [];
-  const release = createLeaseReleaser({ database, log }, async (endpoints) => void reported.push(...endpoints));
+  const release = createLeaseReleaser(
+    { database, log },
+    createLeaseRows(),
+    async (endpoints) => void reported.push(...endpoints),
+  );
   const holders = [
     [requested, 'a'],
     [idle, 'b'],

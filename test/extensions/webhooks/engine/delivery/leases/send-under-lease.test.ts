@@ -18,6 +18,7 @@ function createLease(claim: EndpointLease['claim'] = async () => undefined): End
   return {
     claim,
     claimRequestedDelivery: async () => undefined,
+    getDueFrom: () => null,
     onRequested: () => undefined,
     tryCountAgainstRateLimit: () => true,
     rateLimitWaitMs: () => 0,

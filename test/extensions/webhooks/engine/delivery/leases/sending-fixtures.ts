@@ -31,6 +31,8 @@ export function createEndpoint(changes: Partial<ClaimedEndpoint> = {}): ClaimedE
     now: 0,
     requested: false,
     lease: 'own',
+    row: null,
+    dueFrom: null,
     ...changes,
   };
 }
