@@ -5,6 +5,10 @@ import { type EndReason, encodeEndEvent } from './frame.ts';
 /** An open response with server-sent events. */
 export interface Stream {
   readonly isOpen: boolean;
+  /** Adds bytes to those that wait. Every other function sends these first, so the order stays. */
+  queue(bytes: Buffer): void;
+  /** Sends the waiting bytes. @param join joins several parts */
+  flush(join?: (parts: readonly Buffer[]) => Buffer): void;
   /** Sends bytes, or disconnects the client if it has too many unsent bytes. */
   write(bytes: Buffer): void;
   /** Disconnects the client if it has unsent bytes, because they may contain erased values. */
@@ -46,6 +50,7 @@ export function openStream(res: Response, maxBufferedBytes: number, onCutOff: ()
   });
   res.write(`retry: ${pickRandomRetryMs()}\n\n`);
   let isOpen = true;
+  let waiting: Buffer[] | undefined;
   let acceptedAtLastBeat = 0;
   let waitedAtLastBeat = false;
   res.once('close', () => {
@@ -59,34 +64,55 @@ export function openStream(res: Response, maxBufferedBytes: number, onCutOff: ()
     res.destroy();
   }
 
-  function write(bytes: Buffer): void {
+  function send(bytes: Buffer): void {
     if (!isOpen) return;
     if (res.writableLength > maxBufferedBytes) {
       isOpen = false;
       disconnectSlowClient();
       return;
     }
-    res.write(bytes);
+    // Past the response, which would delay each write to the end of the turn. Without a socket, an earlier response still uses it.
+    (res.socket ?? res).write(bytes);
+  }
+
+  function flush(join: (parts: readonly Buffer[]) => Buffer = Buffer.concat): void {
+    if (waiting === undefined) return;
+    const parts = waiting;
+    waiting = undefined;
+    send(parts.length === 1 ? parts[0]! : join(parts));
+  }
+
+  function write(bytes: Buffer): void {
+    flush();
+    send(bytes);
   }
 
   return {
     get isOpen() {
       return isOpen;
     },
+    queue(bytes) {
+      if (!isOpen) return;
+      waiting ??= [];
+      waiting.push(bytes);
+    },
+    flush,
     write,
     disconnectIfUnsent() {
+      flush();
       if (!isOpen || res.writableLength === 0) return;
       isOpen = false;
       disconnectSlowClient();
     },
     async waitUntilDrained() {
-      if (!isOpen || !res.writableNeedDrain) return;
+      const socket = res.socket ?? res;
+      if (!isOpen || !socket.writableNeedDrain) return;
       await new Promise<void>((resolve) => {
         const finishWaiting = () => {
-          res.off('drain', finishWaiting).off('close', finishWaiting);
+          socket.off('drain', finishWaiting).off('close', finishWaiting);
           resolve();
         };
-        res.once('drain', finishWaiting).once('close', finishWaiting);
+        socket.once('drain', finishWaiting).once('close', finishWaiting);
       });
     },
     sendHeartbeatOrDisconnect(bytes) {
@@ -102,6 +128,7 @@ export function openStream(res: Response, maxBufferedBytes: number, onCutOff: ()
       write(bytes.length > 0 ? bytes : EMPTY_COMMENT);
     },
     end(reason) {
+      flush();
       if (!isOpen) return;
       isOpen = false;
       res.end(encodeEndEvent(reason, pickRandomRetryMs()));

@@ -8,7 +8,8 @@ import { ApiError } from '../../../../src/platform/helpers/errors.ts';
 
 const logged: unknown[] = [];
 const log = { error: (fields: unknown) => logged.push(fields) };
-const broadcast = createBroadcast(createVisibleChanges({ service: undefined, log } as never));
+const visibleChanges = createVisibleChanges({ service: undefined, log } as never);
+const broadcast = createBroadcast(visibleChanges, (stream, bytes) => stream.write(bytes));
 const recordSubscription = { key: '[]', includes: () => true, mayInclude: async () => true };
 
 /** Creates a gateway to records with an owner, and only the owner sees the note of a record. */
