@@ -38,7 +38,7 @@ export function hashEntry(entry: Omit<Entry, 'hash'> & { hash?: string }): strin
 }
 
 const hashValue = (salt: string, field: string, change: string) =>
-  hash('sha256', `["${salt}",${JSON.stringify(field)},${change}]`);
+  hash('sha256', `[${JSON.stringify(salt)},${JSON.stringify(field)},${change}]`);
 
 /** Returns the seal that an entry has in place of an erasable value: SHA-256 (hex) with the salt of the row. */
 export function createSeal(salt: string, field: string, change: FieldChange): string {
