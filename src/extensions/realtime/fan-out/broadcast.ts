@@ -108,31 +108,23 @@ async function computeGroupFrames(
   return { common: changes.flatMap((one) => common.get(one) ?? []), own };
 }
 
-function sendFramesToBundle(
-  { groups, listeners }: Bundle,
-  framesByGroup: ReadonlyMap<Group, GroupFrames>,
-  send: Send,
-): void {
+function sendFramesToBundle({ groups, listeners }: Bundle, framesByGroup: ReadonlyMap<Group, GroupFrames>): void {
   const parts = groups.flatMap((group) => framesByGroup.get(group) ?? []);
-  const owners = new Set(parts.flatMap(({ own }) => [...own.keys()]));
   let common: Buffer | undefined;
   for (const { stream, viewer } of listeners) {
     const id = viewer.user?.id ?? '';
-    const isOwn = owners.has(id);
+    const isOwn = parts.some(({ own }) => own.has(id));
     if (!isOwn) common ??= encodeFrames(mergeFrames(parts.map((part) => part.common)));
     const bytes = isOwn ? encodeFrames(mergeFrames(parts.map((part) => part.own.get(id) ?? part.common))) : common!;
-    if (bytes.length > 0) send(stream, bytes);
+    if (bytes.length > 0) stream.write(bytes);
   }
 }
 
-/** Sends bytes to a stream, now or soon, in the order of the calls. */
-type Send = (stream: Listener['stream'], bytes: Buffer) => void;
-
 /** Creates the functions that send changes to listeners, which are the open client streams of this process. */
-export function createBroadcast(visibleChanges: VisibleChanges, send: Send) {
+export function createBroadcast(visibleChanges: VisibleChanges) {
   return {
     /**
-     * Sends changes to groups with `send`. Each change is serialized once for all viewers with the same visibility.
+     * Sends changes to groups. Each change is serialized once for all viewers with the same visibility.
      *
      * @throws if the database is unreachable; in that case nothing was sent
      */
@@ -151,7 +143,7 @@ export function createBroadcast(visibleChanges: VisibleChanges, send: Send) {
       const bundles = new Set([...framesByGroup.keys()].flatMap((group) => [...group.bundles]));
       let written = 0;
       for (const bundle of bundles) {
-        sendFramesToBundle(bundle, framesByGroup, send);
+        sendFramesToBundle(bundle, framesByGroup);
         if (++written % GROUPS_AT_ONCE === 0) await nextTurn();
       }
     },

@@ -23,7 +23,6 @@ import { encodeHeartbeatEvent, encodeReadyEvent, encodeResetEvent } from './fram
 import { createGroups, type Listener } from './groups.ts';
 import type { RealtimeMetrics } from './metrics.ts';
 import { createVisibleChanges } from './visible-change.ts';
-import { WritingPasses } from './writing-passes.ts';
 
 const MAX_REMEMBERED_EVENTS = 20_000;
 
@@ -55,8 +54,6 @@ const MAX_PAGE_ENTRIES = 200;
 const MAX_PAGE_BYTES = 1_048_576;
 // Maximum of groups × changes in one batch, because the frames of a batch stay in memory until they are computed for all groups.
 const MAX_VISIBILITY_CHECKS = 10_000;
-// Maximum of changes that wait for their streams, so that clients can keep up with a process that reads many changes.
-const MAX_WAITING_CHANGES = 200;
 const NO_BYTES = Buffer.alloc(0);
 
 /** The open client streams of this process, and the reader that supplies them with changes. It reads only while a stream is open. */
@@ -65,7 +62,6 @@ export class Hub {
   readonly #warn: Warn;
   readonly #gateways: ReadonlyMap<string, ResourceGateway>;
   readonly #broadcast: ReturnType<typeof createBroadcast>;
-  readonly #passes = new WritingPasses();
   readonly #reader: Reader;
   readonly #heartbeatSeconds: number;
   readonly #metrics: Pick<RealtimeMetrics, 'countChanges'>;
@@ -80,8 +76,6 @@ export class Hub {
   #positionKnown = Promise.withResolvers<void>();
   #heartbeatTimer: NodeJS.Timeout | undefined;
   #stopped = false;
-  /** The number of changes since no stream had waiting bytes. */
-  #waitingChanges = 0;
   /** How often this process has read `erased` entries from the Redis stream. */
   #erasures = 0;
 
@@ -93,7 +87,7 @@ export class Hub {
     this.#log = host.log;
     this.#warn = createLimitedWarning(host.log, WARNING_INTERVAL_MS);
     this.#gateways = gatewaysByName(host.resources);
-    this.#broadcast = createBroadcast(createVisibleChanges(host), (stream, bytes) => this.#passes.add(stream, bytes));
+    this.#broadcast = createBroadcast(createVisibleChanges(host));
     this.#reader = createReader(host, (entries, upTo, lost) => this.#broadcastEntriesAndAdvance(entries, upTo, lost));
     this.#heartbeatSeconds = heartbeatSeconds;
     this.#metrics = metrics;
@@ -172,11 +166,9 @@ export class Hub {
    * If an erasure is among the entries, disconnects the clients with unsent bytes, because these bytes may contain erased values. When
    * such a client reconnects, it gets the remaining events.
    */
-  async #disconnectUnsentOnErasure(entries: readonly Entry[]): Promise<void> {
+  #disconnectUnsentOnErasure(entries: readonly Entry[]): void {
     if (!entries.some(({ field }) => field === ENTRY_KIND_FIELDS.erased)) return;
     this.#erasures += 1;
-    // What waits for the next pass precedes the erasure. Only clients that do not read are disconnected.
-    await this.#passes.finish();
     for (const { stream } of this.#opened) stream.disconnectIfUnsent();
   }
 
@@ -197,12 +189,6 @@ export class Hub {
     }
   }
 
-  async #sendChangesAndWaitIfMany(changes: readonly RecordChange[]): Promise<void> {
-    this.#waitingChanges = changes.length + (this.#passes.isBehind ? this.#waitingChanges : 0);
-    await this.#sendChanges(changes);
-    if (this.#waitingChanges >= MAX_WAITING_CHANGES) await this.#passes.finish();
-  }
-
   #broadcastEntriesAndAdvance(entries: readonly Entry[], upTo: string, lost: boolean): Promise<void> {
     const readingAtCall = this.#readingNumber;
     return this.#runInOrder(async () => {
@@ -211,9 +197,9 @@ export class Hub {
         if (lost || found.lost) this.#sendResetToAllListeners(entries[0]!.id);
         const changes = this.#deduplicate(found.changes);
         this.#metrics.countChanges(changes.length, changes.at(-1)?.at);
-        if (changes.length > 0) await this.#sendChangesAndWaitIfMany(changes);
+        if (changes.length > 0) await this.#sendChanges(changes);
       }
-      await this.#disconnectUnsentOnErasure(entries);
+      this.#disconnectUnsentOnErasure(entries);
       // All client streams have closed meanwhile, so reading was paused and this position is out of date.
       if (readingAtCall !== this.#readingNumber) return;
       this.#position = upTo;

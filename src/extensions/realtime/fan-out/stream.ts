@@ -5,10 +5,6 @@ import { type EndReason, encodeEndEvent } from './frame.ts';
 /** An open response with server-sent events. */
 export interface Stream {
   readonly isOpen: boolean;
-  /** Adds bytes to those that wait. Every other function sends these first, so the order stays. */
-  queue(bytes: Buffer): void;
-  /** Sends the waiting bytes. @param join joins several parts */
-  flush(join?: (parts: readonly Buffer[]) => Buffer): void;
   /** Sends bytes, or disconnects the client if it has too many unsent bytes. */
   write(bytes: Buffer): void;
   /** Disconnects the client if it has unsent bytes, because they may contain erased values. */
@@ -50,7 +46,6 @@ export function openStream(res: Response, maxBufferedBytes: number, onCutOff: ()
   });
   res.write(`retry: ${pickRandomRetryMs()}\n\n`);
   let isOpen = true;
-  let waiting: Buffer[] | undefined;
   let acceptedAtLastBeat = 0;
   let waitedAtLastBeat = false;
   res.once('close', () => {
@@ -64,55 +59,34 @@ export function openStream(res: Response, maxBufferedBytes: number, onCutOff: ()
     res.destroy();
   }
 
-  function send(bytes: Buffer): void {
+  function write(bytes: Buffer): void {
     if (!isOpen) return;
     if (res.writableLength > maxBufferedBytes) {
       isOpen = false;
       disconnectSlowClient();
       return;
     }
-    // Past the response, which would delay each write to the end of the turn. Without a socket, an earlier response still uses it.
-    (res.socket ?? res).write(bytes);
-  }
-
-  function flush(join: (parts: readonly Buffer[]) => Buffer = Buffer.concat): void {
-    if (waiting === undefined) return;
-    const parts = waiting;
-    waiting = undefined;
-    send(parts.length === 1 ? parts[0]! : join(parts));
-  }
-
-  function write(bytes: Buffer): void {
-    flush();
-    send(bytes);
+    res.write(bytes);
   }
 
   return {
     get isOpen() {
       return isOpen;
     },
-    queue(bytes) {
-      if (!isOpen) return;
-      waiting ??= [];
-      waiting.push(bytes);
-    },
-    flush,
     write,
     disconnectIfUnsent() {
-      flush();
       if (!isOpen || res.writableLength === 0) return;
       isOpen = false;
       disconnectSlowClient();
     },
     async waitUntilDrained() {
-      const socket = res.socket ?? res;
-      if (!isOpen || !socket.writableNeedDrain) return;
+      if (!isOpen || !res.writableNeedDrain) return;
       await new Promise<void>((resolve) => {
         const finishWaiting = () => {
-          socket.off('drain', finishWaiting).off('close', finishWaiting);
+          res.off('drain', finishWaiting).off('close', finishWaiting);
           resolve();
         };
-        socket.once('drain', finishWaiting).once('close', finishWaiting);
+        res.once('drain', finishWaiting).once('close', finishWaiting);
       });
     },
     sendHeartbeatOrDisconnect(bytes) {
@@ -128,7 +102,6 @@ export function openStream(res: Response, maxBufferedBytes: number, onCutOff: ()
       write(bytes.length > 0 ? bytes : EMPTY_COMMENT);
     },
     end(reason) {
-      flush();
       if (!isOpen) return;
       isOpen = false;
       res.end(encodeEndEvent(reason, pickRandomRetryMs()));

@@ -1,16 +1,14 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { ResourceGateway, StoredRecord, ViewContext } from '../../../../src/declare/host.ts';
 import type { RecordChange } from '../../../../src/extensions/realtime/events/entry.ts';
 import { createBroadcast } from '../../../../src/extensions/realtime/fan-out/broadcast.ts';
 import { createGroups, type Listener } from '../../../../src/extensions/realtime/fan-out/groups.ts';
 import { createVisibleChanges } from '../../../../src/extensions/realtime/fan-out/visible-change.ts';
-import { WritingPasses } from '../../../../src/extensions/realtime/fan-out/writing-passes.ts';
 import { ApiError } from '../../../../src/platform/helpers/errors.ts';
 
 const logged: unknown[] = [];
 const log = { error: (fields: unknown) => logged.push(fields) };
-const visibleChanges = createVisibleChanges({ service: undefined, log } as never);
-const broadcast = createBroadcast(visibleChanges, (stream, bytes) => stream.write(bytes));
+const broadcast = createBroadcast(createVisibleChanges({ service: undefined, log } as never));
 const recordSubscription = { key: '[]', includes: () => true, mayInclude: async () => true };
 
 /** Creates a gateway to records with an owner, and only the owner sees the note of a record. */
@@ -225,66 +223,4 @@ test('a change affects only subscribers of its record, and nothing remains of a 
   groups.removeListener(two);
   groups.removeListener(two);
   expect([groups.size, groups.findAffectedGroups([recordChange('1'), recordChange('2')])]).toEqual([0, []]);
-});
-
-describe('writing passes', () => {
-  /** Creates a stream that remembers what each of its writes contained. @param onFlush called after each write */
-  function createRecordingStream(onFlush: () => void = () => undefined) {
-    let waiting: Buffer[] = [];
-    const writes: Buffer[] = [];
-    const stream = {
-      queue: (bytes: Buffer) => void waiting.push(bytes),
-      flush(join: (parts: readonly Buffer[]) => Buffer) {
-        const parts = waiting;
-        waiting = [];
-        writes.push(parts.length === 1 ? parts[0]! : join(parts));
-        onFlush();
-      },
-    };
-    return { stream: stream as unknown as Listener['stream'], writes, texts: () => writes.map(String) };
-  }
-
-  test('an event that arrives during a pass reaches the streams that were not visited yet in the same write, and the others later', async () => {
-    const passes = new WritingPasses();
-    const [first, second] = [Buffer.from('first,'), Buffer.from('second,')];
-    let isSecondSent = false;
-    const sendSecond = () => {
-      if (isSecondSent) return;
-      isSecondSent = true;
-      for (const { stream } of streams) passes.add(stream, second);
-    };
-    const streams = Array.from({ length: 100 }, (_, i) => createRecordingStream(i === 49 ? sendSecond : undefined));
-    for (const { stream } of streams) passes.add(stream, first);
-    expect(streams[0]!.writes).toEqual([]);
-    await passes.finish();
-    expect(passes.isBehind).toBe(false);
-    const inTwoWrites = streams.slice(0, 50).map(({ texts }) => texts());
-    expect(inTwoWrites).toEqual(inTwoWrites.map(() => ['first,', 'second,']));
-    const inOneWrite = streams.slice(50);
-    expect(inOneWrite.map(({ texts }) => texts())).toEqual(inOneWrite.map(() => ['first,second,']));
-    // Streams that wait for the same share one buffer.
-    expect(new Set(inOneWrite.map(({ writes }) => writes[0])).size).toBe(1);
-  });
-
-  test('streams that wait for different parts get their own, in order', async () => {
-    const passes = new WritingPasses();
-    const [ada, bob] = [createRecordingStream(), createRecordingStream()];
-    const common = Buffer.from('common,');
-    passes.add(ada.stream, common);
-    passes.add(bob.stream, common);
-    passes.add(ada.stream, Buffer.from('of ada,'));
-    passes.add(bob.stream, Buffer.from('of bob,'));
-    passes.add(ada.stream, common);
-    await Promise.all([passes.finish(), passes.finish()]);
-    expect([ada.texts(), bob.texts()]).toEqual([['common,of ada,common,'], ['common,of bob,']]);
-  });
-
-  test('waiting events are written without a call of finish', async () => {
-    const passes = new WritingPasses();
-    const written = Promise.withResolvers<void>();
-    const { stream, texts } = createRecordingStream(written.resolve);
-    passes.add(stream, Buffer.from('event'));
-    await written.promise;
-    expect(texts()).toEqual(['event']);
-  });
 });
