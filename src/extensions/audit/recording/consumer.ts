@@ -16,14 +16,13 @@ import {
 } from '../../../extension/index.ts';
 import { appendToChain } from '../trail/chain.ts';
 import type { AuditEvent } from '../trail/entry.ts';
-import { computeRecordChanges } from './changes.ts';
+import { type ComputeChanges, compileChanges } from './changes.ts';
 import { AUDIT_EVENT_ROW, type AuditEventPayload } from './event-writer.ts';
 
 /** A resource whose changes can be recorded. */
 interface AuditedResource {
   gateway: ResourceGateway;
-  /** Fields to mask although their names do not look personal: an erasure removes their values, but cannot change the trail. */
-  personal: ReadonlySet<string>;
+  computeChanges: ComputeChanges;
   /** Fields whose values an erasure of the owner's account removes from the trail, as it does from the records. */
   erasable: readonly string[];
   /** The columns that hold the owner of a record: the current one, then those of former names. */
@@ -46,7 +45,8 @@ function findValue(row: unknown, columns: readonly string[]): unknown {
 
 function compileAuditedResource(gateway: ResourceGateway, isUser: boolean): AuditedResource {
   const { personal, action, ownerField } = createErasurePlan(gateway.declaration, isUser);
-  // Fields that look personal by name are masked more precisely, for example only one member of an object.
+  // Fields to mask although their names do not look personal: an erasure removes their values, but cannot change the trail. Those that look
+  // personal by name are masked more precisely, for example only one member of an object.
   const others = personal.filter(({ name, spec }) => !isPersonalField(name, spec));
   const erasable = {
     // The whole record is deleted.
@@ -59,7 +59,7 @@ function compileAuditedResource(gateway: ResourceGateway, isUser: boolean): Audi
   return {
     gateway,
     organisationColumns: columnsOf(gateway.declaration, organisationField),
-    personal: new Set(others.map(({ name }) => name)),
+    computeChanges: compileChanges(gateway, new Set(others.map(({ name }) => name))),
     erasable: erasable[action],
     ownerColumns: isUser ? ['id'] : columnsOf(gateway.declaration, ownerField),
   };
@@ -74,10 +74,10 @@ interface Origin {
 
 /** Returns the changes and the fields that an erasure can remove. Values of a record deleted by an erasure are not stored. */
 function computeErasableChanges(
-  { gateway, personal, erasable, ownerColumns }: AuditedResource,
+  { computeChanges, erasable, ownerColumns }: AuditedResource,
   row: OutboxRow,
 ): Pick<AuditEvent, 'changes' | 'erasable'> {
-  const changes = computeRecordChanges(gateway, row, personal);
+  const changes = computeChanges(row);
   const { record, erased } = row.payload as { record: Record<string, unknown>; erased?: true };
   if (erased && row.name.endsWith('.deleted')) {
     return { changes: Object.fromEntries(Object.keys(changes).map((field) => [field, { changed: true }])) };

@@ -16,17 +16,26 @@ function maskValue(value: unknown, spec: FieldSpec): unknown {
 }
 
 /** Returns a value with its personal parts masked. */
-export function maskPersonalValues(name: string, spec: FieldSpec, value: unknown): unknown {
+export type MaskPersonalParts = (value: unknown) => unknown;
+
+const keepValue: MaskPersonalParts = (value) => value;
+
+/** Compiles the mask of a field. Whether a name looks personal is decided here, because that takes longer than everything else. */
+export function compileMask(name: string, spec: FieldSpec): MaskPersonalParts {
   const { shape, ...own } = spec;
-  if (isPersonalField(name, own)) return maskValue(value, spec);
-  if (spec.inner !== undefined && Array.isArray(value)) {
-    const item = spec.inner.spec;
-    return value.map((element) => maskPersonalValues(name, item, element));
+  if (isPersonalField(name, own)) return (value) => maskValue(value, spec);
+  if (spec.inner !== undefined) {
+    const maskItem = compileMask(name, spec.inner.spec);
+    if (maskItem === keepValue) return keepValue;
+    return (value) => (Array.isArray(value) ? value.map((item) => maskItem(item)) : value);
   }
-  if (shape === undefined || typeof value !== 'object' || value === null) return value;
-  const members = Object.entries(value).map(([member, memberValue]) => {
-    const field = Object.hasOwn(shape, member) ? shape[member] : undefined;
-    return [member, field === undefined ? memberValue : maskPersonalValues(member, field.spec, memberValue)];
-  });
-  return Object.fromEntries(members);
+  const members = new Map(
+    Object.entries(shape ?? {}).map(([member, field]) => [member, compileMask(member, field.spec)]),
+  );
+  if ([...members.values()].every((mask) => mask === keepValue)) return keepValue;
+  return (value) => {
+    if (typeof value !== 'object' || value === null) return value;
+    const masked = Object.entries(value).map(([member, inside]) => [member, members.get(member)?.(inside) ?? inside]);
+    return Object.fromEntries(masked);
+  };
 }

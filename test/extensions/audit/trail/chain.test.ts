@@ -1,12 +1,14 @@
+import { hash } from 'node:crypto';
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { AuditApi } from '../../../../src/extensions/audit/index.ts';
 import { appendToChain, hashEntry } from '../../../../src/extensions/audit/trail/chain.ts';
-import { ENTRY_COLUMNS, toEntry } from '../../../../src/extensions/audit/trail/entry.ts';
+import { type AuditEvent, ENTRY_COLUMNS, toEntry } from '../../../../src/extensions/audit/trail/entry.ts';
 import { createTrailRetentionSweep } from '../../../../src/extensions/audit/trail/retention.ts';
 import { createTrailVerifier } from '../../../../src/extensions/audit/trail/verify.ts';
 import { audit, createApp, defineResource, defineUser, f } from '../../../../src/index.ts';
 import { openDatabase } from '../../../../src/platform/data/postgres/database.ts';
+import { toCanonicalJson } from '../../../../src/platform/helpers/json/canonical-json.ts';
 import { createLogger } from '../../../../src/platform/observability/log.ts';
 import { startTestApp } from '../../../support/app.ts';
 
@@ -30,6 +32,13 @@ afterAll(async () => {
 await Promise.all(others.map((other) => other.start({ roles: ['relay'] })));
 
 const notes = app.service('note');
+const own = openDatabase(env.DATABASE_URL!, 'test', createLogger('silent', 'test'));
+afterAll(() => own.close());
+
+const ENTRY: AuditEvent = {
+  ...{ at: new Date().toISOString(), action: 'created', resource: null, record: null, user: null, via: null },
+  ...{ credential: null, ip: null, requestId: null, changes: null, details: null },
+};
 
 async function written(count: number): Promise<void> {
   const write = (i: number) => notes.create({ title: `Note ${i}` });
@@ -81,6 +90,39 @@ test('values read from the database have the same hash as when they were written
   await notes.update(id, { data: { ...data, 1: 'other' }, points: -1.5e-10 });
   await written(1);
   expect(await verify()).toMatchObject({ rows: 3, broken: undefined });
+});
+
+test('a number that JavaScript cannot hold has the hash of the value that is stored', async () => {
+  const { id } = await notes.create({ data: { big: 1 } });
+  await database.query(`update notes set data = '{"big": 1e400, "list": [1e400]}' where id = $1`, [id]);
+  await notes.update(id, { points: 1 });
+  await notes.update(id, { data: null });
+  await written(1);
+  expect(await verify()).toMatchObject({ rows: 4, broken: undefined });
+});
+
+test('the hash of an entry covers the canonical JSON of all its values', () => {
+  const entry = {
+    ...{ id: 7, at: '2030-01-31T12:00:00.000Z', action: 'updated', resource: 'note', record: '"\n\u2028ä', user: null },
+    ...{ via: 'session', credential: 'c', ip: '::1', requestId: 'r', previousHash: 'a'.repeat(64) },
+    ...{ changes: { title: { to: 'new', from: [1e21, { b: 1, a: null }] } }, details: { z: 1, a: '2' } },
+  };
+  expect(hashEntry(entry)).toBe(hash('sha256', toCanonicalJson(entry)));
+});
+
+test('a batch of large entries is written in several statements, in order', async () => {
+  const { id } = await notes.create({ title: 'many' });
+  await written(0);
+  const row = { ...ENTRY, action: 'updated', resource: 'note', record: id, details: { text: 'a'.repeat(1_500_000) } };
+  await own.transaction((tx) => appendToChain(tx, [row, row, row, row, { ...row, details: null }]));
+  expect(await verify()).toMatchObject({ rows: 6, head: { id: 6 }, broken: undefined });
+});
+
+test('an event of another release without all values is recorded with nulls', async () => {
+  const { requestId: _, ...known } = ENTRY;
+  const event = { ...known, action: 'auth.login', invented: 1 } as unknown as AuditEvent;
+  await own.transaction((tx) => appendToChain(tx, [event, ENTRY]));
+  expect(await verify()).toMatchObject({ rows: 2, broken: undefined });
 });
 
 describe('the role of the app cannot', () => {
@@ -211,18 +253,15 @@ describe('verification names the first broken row', () => {
 });
 
 describe('retention', () => {
-  const own = openDatabase(env.DATABASE_URL!, 'test', createLogger('silent', 'test'));
-  afterAll(() => own.close());
   const sweep = createTrailRetentionSweep({ database: own }, 30);
   const DAY_MS = 86_400_000;
 
   /** Writes rows with these ages in days, in this order. */
   async function happened(...daysAgo: number[]): Promise<void> {
     const rows = daysAgo.map((days) => ({
+      ...ENTRY,
       at: new Date(Date.now() - days * DAY_MS).toISOString(),
-      action: 'created',
-      ...{ resource: 'note', record: null, user: null, via: null, credential: null, ip: null, requestId: null },
-      ...{ changes: null, details: null },
+      resource: 'note',
     }));
     await own.transaction((tx) => appendToChain(tx, rows));
   }
