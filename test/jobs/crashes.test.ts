@@ -218,6 +218,8 @@ test('a job that is cancelled after a worker has claimed it ahead never runs', a
   const waiting = await fillLocalQueue();
   const cancelled = waiting.slice(-3);
   for (const id of cancelled) await app.jobs.cancel(id);
+  // Before the run of a job that has waited for less, the worker does not ask whether it was cancelled.
+  await until(async () => (await countJobs(`started_at > now() - interval '200 milliseconds'`)) === 0);
   respondToAll();
   await until(async () => (await countJobs('finished_at is null')) === 0);
   for (const id of cancelled) {
