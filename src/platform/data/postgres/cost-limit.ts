@@ -8,7 +8,9 @@ const MIN_DEAD_ROWS = 10_000;
 const MAX_SHARE = 0.002;
 const MAX_WAIT_MS = 600_000;
 
-const COUNT_DEAD_ROWS = 'select pg_stat_get_dead_tuples($1::regclass)::int';
+const COUNT_DEAD_ROWS = `
+  select coalesce(sum(n_dead_tup), 0)::float8 from pg_stat_user_tables
+  where schemaname = current_schema() and ($1::text is null or relname = $1)`;
 
 /**
  * Limits how often a whole table is searched for something rare. While another session holds an old snapshot, vacuum cannot remove dead rows,
@@ -21,13 +23,12 @@ export interface CostLimit {
   noteRun(on: Executor, ms: number): Promise<void>;
 }
 
-/** @param table the table that is searched; undefined: several, whose dead rows are not counted */
+/** @param table the table that is searched; undefined: any */
 export function createCostLimit(table?: string): CostLimit {
   let dueAt = Number.NEGATIVE_INFINITY;
 
   async function hasManyDeadRows(on: Executor): Promise<boolean> {
-    if (table === undefined) return true;
-    const [row] = await on.write<[number]>({ text: COUNT_DEAD_ROWS, values: [table] });
+    const [row] = await on.write<[number]>({ text: COUNT_DEAD_ROWS, values: [table ?? null] });
     return row![0] >= MIN_DEAD_ROWS;
   }
 
