@@ -8,7 +8,7 @@ import { runJobInSpan } from '../platform/work/queues/tracing.ts';
 import type { CompiledJob } from './declarations/declarations.ts';
 import { toErrorText } from './declarations/values.ts';
 import type { JobMetrics } from './metrics.ts';
-import { createQueueEntries, createWakeUp, queueOfJob } from './queue/queue.ts';
+import { createQueueEntries, queueOfJob } from './queue/queue.ts';
 import { FailedRun, type JobRunner, PermanentFailure } from './run.ts';
 import type { ClaimedJob, JobStore } from './store.ts';
 
@@ -57,7 +57,7 @@ export function createAttempt(
         const trace = claimed.trace ?? undefined;
         const slot = slots.get(claimed)!;
         const result = await runJobInSpan(tracing, queue, { trace }, () => runner.run(job, claimed, slot, abort));
-        if (result.outcome === 'released') void queues.add(queue, [createWakeUp(claimed.id)]);
+        if (result.outcome === 'released') void queues.add(queue, createQueueEntries([claimed]));
         return result;
       },
       fail: (claimed, error) => storeFailure(claimed, error instanceof FailedRun ? error : new FailedRun(error, null)),

@@ -167,7 +167,8 @@ export function createJobRunner({ store, log, stopping, loadUser, context }: Run
         const lastProgress = await progress.end();
         if (error instanceof LeaseLostError) throw error;
         if (error !== STOPPING) throw new FailedRun(error, lastProgress);
-        if ((await store.release([claimed])) === 0) throw new LeaseLostError('it was cancelled or deleted');
+        if ((await store.release(job.name, [claimed])) === undefined)
+          throw new LeaseLostError('it was cancelled or deleted');
         return { outcome: 'released' };
       }
     },

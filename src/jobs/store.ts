@@ -2,20 +2,17 @@ import type { Database } from '../platform/data/postgres/database.ts';
 import { createMicroBatch } from '../platform/helpers/concurrency/micro-batch.ts';
 import { LeaseLostError } from '../platform/work/leased-work/lease.ts';
 import { leaseSql, renewLeases } from '../platform/work/leased-work/leased-rows.ts';
+import { LATE_COMMIT_MS } from './queue/queue.ts';
 
 /** The maximum number of jobs that one statement starts or finishes. */
 const MAX_BATCH = 500;
-/**
- * Seconds that a search begins before the last claimed job. Transactions do not commit in the order in which they store jobs; `enqueue` names
- * the jobs that commit later than this.
- */
-const LATE_COMMIT_SECONDS = 1;
+const LATE_COMMIT_SECONDS = LATE_COMMIT_MS / 1000;
 /** Larger than any number of attempts. */
 const ALL_ATTEMPTS = 1000;
 
 /**
- * The condition of a claimed job, as Postgres cannot use it with index background_jobs_running_index: it would compare each of these jobs with
- * each job of the statement, and visit old rows, instead of using the primary key.
+ * The condition of a claimed job. Not `= 'running'`: Postgres would then use background_jobs_running_index and compare every running job,
+ * including dead rows, instead of using the primary key.
  */
 const RUNNING = `status is not distinct from 'running'`;
 
@@ -27,12 +24,11 @@ const LEASES = leaseSql({
   open: RUNNING,
 });
 /**
- * Claims jobs of one kind. $1 name, $2 maximum number, $3 the time at which the search begins, as seconds since 1970, $4 ids of jobs that the
- * search may not find: before that time, or with an expired lease. $5: the attempt counts if at most this many attempts came before; otherwise
- * `START` counts it. A search may begin before rows that were claimed long ago, which vacuum cannot remove while another session holds an old
- * snapshot, so it begins after them. Jobs may be claimed a little early. `case`
- * keeps Postgres from using other indexes than the primary key for $4. Uses the primary key and index background_jobs_waiting_index. Returns
- * at least one row, for the time.
+ * Claims jobs of one kind. $1 name, $2 maximum number. The search begins at $3 (seconds since 1970), because rows before it were claimed long
+ * ago, and vacuum cannot remove them while another session holds an old snapshot. $4: ids of jobs that the search cannot find, because they are
+ * due before $3 or their lease has expired. $5: attempts are counted here for jobs with at most this many earlier attempts; `START` counts the
+ * others. Jobs may be claimed up to 50 ms early. `case` makes Postgres use the primary key for $4; the search uses background_jobs_waiting_index.
+ * Always returns a row, for the time.
  */
 const CLAIM = `
   with listed as materialized (
@@ -72,13 +68,12 @@ const RETRY = `
   update background_jobs set status = 'waiting', lease_until = null, error = $3, progress = coalesce($4::jsonb, progress),
     run_at = now() + $5::float8 * interval '1 millisecond'
   where ${LEASES.held} returning 1`;
-// The attempt does not count, because the process ended it. The jobs keep their order, and come after those that were claimed before.
+// The attempt does not count, because the process ended it. The jobs keep their place in the order.
 const RELEASE = `
-  update background_jobs j set status = 'waiting', lease_until = null, attempts = e.attempt - 1, progress = null,
-    run_at = now() + e.n * interval '1 microsecond'
-  from unnest($1::text[], $2::int[], $3::int[]) with ordinality e(id, claims, attempt, n)
+  update background_jobs j set status = 'waiting', lease_until = null, attempts = e.attempt - 1, progress = null
+  from unnest($1::text[], $2::int[], $3::int[]) e(id, claims, attempt)
   where j.id = e.id and j.claims = e.claims and j.${RUNNING}
-  returning j.id`;
+  returning j.id, extract(epoch from j.run_at)::float8`;
 
 /** A job that this worker has claimed. Its writes throw a LeaseLostError if it was cancelled, deleted or claimed by another worker. */
 export interface ClaimedJob {
@@ -99,7 +94,7 @@ export interface ClaimedJob {
 }
 
 /** How a job ended. */
-export interface JobEnd {
+interface JobEnd {
   status: 'succeeded' | 'failed';
   /** JSON; null without a result. */
   result: string | null;
@@ -132,8 +127,8 @@ export interface JobStore {
   finish(job: ClaimedJob, end: JobEnd): Promise<void>;
   /** Stores a failed attempt; the next one is due after `delayMs`. */
   retryLater(job: ClaimedJob, failure: Pick<JobEnd, 'error' | 'progress'>, delayMs: number): Promise<void>;
-  /** Gives jobs back that have not ended. Returns the number of those that were still held. */
-  release(jobs: readonly ClaimedJob[]): Promise<number>;
+  /** Gives jobs of a kind back that have not ended. Returns the one that is due first, which leads searches to the others; undefined if none was still held. */
+  release(name: string, jobs: readonly ClaimedJob[]): Promise<ClaimedJob | undefined>;
 }
 
 /** How a claim has found a job: by its search, or by its id because it was stored late or its lease has expired. */
@@ -151,7 +146,7 @@ class SearchStarts {
     return this.#starts.get(name) ?? Number.NEGATIVE_INFINITY;
   }
 
-  /** Moves the start behind what a search has found. @param searchedTo the time up to which it has found all jobs */
+  /** Sets the start to a second before `searchedTo`, the time up to which a search has found all jobs; never moves it back. */
   moveTo(name: string, searchedTo: number): void {
     this.#starts.set(name, Math.max(this.get(name), searchedTo - LATE_COMMIT_SECONDS));
   }
@@ -165,9 +160,7 @@ class SearchStarts {
 }
 
 /** Creates the function that claims jobs. */
-function createClaim(database: Pick<Database, 'write'>): JobStore['claim'] {
-  const starts = new SearchStarts();
-
+function createClaim(database: Pick<Database, 'write'>, starts: SearchStarts): JobStore['claim'] {
   return async ({ name, limit, ids, startsAtOnce, maxAttempts }) => {
     const start = starts.get(name);
     // A worker that dies takes the attempts of jobs that have not started, so it must not have counted their last one.
@@ -196,6 +189,7 @@ const toColumns = (rows: readonly (readonly unknown[])[]) =>
  * Creates the store of a worker. Jobs that start or end while the previous statement runs are stored together, in one statement.
  */
 export function createJobStore(database: Pick<Database, 'write'>): JobStore {
+  const starts = new SearchStarts();
   const lost = () => new LeaseLostError('it was cancelled, deleted, or claimed by another worker');
 
   async function writeIfHeld(
@@ -235,7 +229,7 @@ export function createJobStore(database: Pick<Database, 'write'>): JobStore {
   );
 
   return {
-    claim: createClaim(database),
+    claim: createClaim(database, starts),
     async start(job) {
       if (!(await start(job))) throw lost();
     },
@@ -246,13 +240,16 @@ export function createJobStore(database: Pick<Database, 'write'>): JobStore {
       if (!(await finish({ job, end }))) throw lost();
     },
     retryLater: (job, { error, progress }, delayMs) => writeIfHeld('job_retry', RETRY, job, error, progress, delayMs),
-    async release(jobs) {
-      const held = await writeMany(
-        'job_release',
-        RELEASE,
-        jobs.map((job) => [job, job.attempt]),
-      );
-      return held.filter(Boolean).length;
+    async release(name, jobs) {
+      const values = toColumns(jobs.map(({ id, claims, attempt }) => [id, claims, attempt]));
+      const released = await database.write<[id: string, dueAt: number]>({
+        name: 'job_release',
+        text: RELEASE,
+        values,
+      });
+      const [first] = released.toSorted((a, b) => a[1] - b[1]);
+      if (first !== undefined) starts.moveBackTo(name, first[1]);
+      return jobs.find(({ id }) => id === first?.[0]);
     },
   };
 }

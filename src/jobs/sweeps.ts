@@ -58,8 +58,9 @@ const STATE = `
   ) open group by name, status`;
 const REMOVE_SCHEDULES = 'delete from background_schedules where name <> all($1::text[]) returning name';
 
-/** A search of everything takes at most this part of the time. */
+/** A search of everything takes at most this part of the time, but runs at least every ten minutes. */
 const SEARCH_ALL_SHARE = 0.01;
+const MAX_SEARCH_ALL_WAIT_MS = 600_000;
 /** Seconds before now at which a search begins that found nothing before. New rows are skipped for 5 s. */
 const SEARCH_BACK_SECONDS = 10;
 
@@ -70,7 +71,7 @@ type OverdueRow = [now: number, isExpired: boolean, name: string, id: string | n
  * Where the searches for overdue jobs begin. While another session holds an old snapshot, vacuum cannot remove rows that were handled long
  * ago, so a search begins behind them. Now and then it visits all rows, more rarely the longer that takes: a job may have been stored late.
  */
-class OverdueSearch {
+class JobSearch {
   readonly #names: readonly string[];
   #since: Map<string, number> = new Map();
   #expiredSince = Number.NEGATIVE_INFINITY;
@@ -98,7 +99,10 @@ class OverdueSearch {
       this.#expiredSince = Number.NEGATIVE_INFINITY;
     }
     const rows = await search(this.parameters);
-    if (isAll) this.#searchAllAt = performance.now() + (performance.now() - startedAt) / SEARCH_ALL_SHARE;
+    if (isAll) {
+      const now = performance.now();
+      this.#searchAllAt = now + Math.min((now - startedAt) / SEARCH_ALL_SHARE, MAX_SEARCH_ALL_WAIT_MS);
+    }
     const back = rows[0]![0] - SEARCH_BACK_SECONDS;
     // The first row of each kind is its oldest.
     for (const [, isExpired, name, id, , time] of rows.toReversed())
@@ -118,7 +122,7 @@ function createStateSweep(
   { database, log }: SweepDependencies,
   { jobs, schedules }: { jobs: CompiledJobs; schedules: readonly string[] },
   metrics: JobMetrics,
-  search: OverdueSearch,
+  search: JobSearch,
 ): Sweep {
   const warnedAt = new Map<string, number>();
 
@@ -162,7 +166,7 @@ export function createJobSweeps(
   const { database, queues, settings } = parts;
   const { keepDays, keepFailedDays } = settings.jobs;
   const names = [...declared.jobs.keys()];
-  const search = new OverdueSearch(names);
+  const search = new JobSearch(names);
   // These use the indexes background_jobs_done_index and background_jobs_failed_index.
   const finishedJobs = (where: string, days: number) => ({
     ...{ table: 'background_jobs', column: 'finished_at', where, keep: `${days} * interval '1 day'` },

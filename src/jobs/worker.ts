@@ -8,7 +8,7 @@ import type { RunningWorker } from '../platform/work/queues/queues.ts';
 import { createAttempt } from './attempts.ts';
 import type { CompiledJob, CompiledJobs } from './declarations/declarations.ts';
 import type { JobMetrics } from './metrics.ts';
-import { createWakeUp, queueOfJob, WAKE_UP } from './queue/queue.ts';
+import { createQueueEntries, createRowEntry, createWakeUp, queueOfJob, WAKE_UP } from './queue/queue.ts';
 import { createJobRunner, type RunDependencies, STOPPING } from './run.ts';
 import { type ClaimedJob, createJobStore, type JobStore } from './store.ts';
 
@@ -57,13 +57,13 @@ export function startJobWorker(
   });
   const runner = createJobRunner({ ...runs, store, log, stopping });
   const logWork = createWorkLogger({ log, settings, metrics });
-  const attempts = { ...platform, store, runner, renewals, logWork, metrics: jobMetrics };
+  const attemptDependencies = { ...platform, store, runner, renewals, logWork, metrics: jobMetrics };
 
   /** Creates the local queue of a kind of job. */
   function createLocalQueue(job: CompiledJob, onError: (error: unknown) => void): LocalQueue<ClaimedJob> {
     const { name, concurrency, retry } = job;
     const queue = queueOfJob(name);
-    const attempt = createAttempt(job, attempts);
+    const attempt = createAttempt(job, attemptDependencies);
     const local: LocalQueue<ClaimedJob> = new LocalQueue<ClaimedJob>({
       concurrency,
       async claim(request) {
@@ -74,8 +74,8 @@ export function startJobWorker(
       run: (claimed, slot) => attempt(claimed, slot).catch(onError),
       async release(claimed) {
         for (const lease of claimed) renewals.remove(lease);
-        await store.release(claimed);
-        await queues.add(queue, [createWakeUp(claimed[0]!.id)]);
+        const first = await store.release(name, claimed);
+        if (first !== undefined) await queues.add(queue, createQueueEntries([first]), true);
       },
       onMore: () => queues.announce(queue, [name]),
       onError,
@@ -98,7 +98,7 @@ export function startJobWorker(
       queue,
       ({ name, data: { id } }) =>
         isStopping
-          ? queues.add(queue, [createWakeUp(id)], true)
+          ? queues.add(queue, [name === WAKE_UP ? createWakeUp(id) : createRowEntry(id)], true)
           : local.wake({ id: name === WAKE_UP ? undefined : id }),
       job.concurrency,
     );
@@ -111,7 +111,8 @@ export function startJobWorker(
       async stop() {
         isStopping = true;
         stopListening();
-        await Promise.all([worker.stop(), local.stop()]);
+        const [, ids] = await Promise.all([worker.stop(), local.stop()]);
+        if (ids.length > 0) await queues.add(queue, ids.map(createRowEntry), true);
       },
     };
   }

@@ -207,10 +207,17 @@ test('a worker that must stop gives back the jobs that it had claimed ahead, in 
     await countJobs(`status = 'running' or status = 'waiting' and (attempts > 0 or lease_until is not null)`),
   ).toBe(0);
   for (const id of waiting) expect(callsOf(id)).toEqual([]);
+  const { rows } = await sql.query<{ id: string }>(
+    `select id from background_jobs where status = 'waiting' order by run_at`,
+  );
+  const inOrder = rows.map(({ id }) => id);
+  calls.length = 0;
   respondToAll();
   start('job-worker');
   await until(async () => (await countJobs('finished_at is null')) === 0);
   expect(await countJobs(`status <> 'succeeded' or attempts > 1`)).toBe(0);
+  // The first jobs run first, although others were due later and nobody had claimed them.
+  expect(new Set(calls.slice(0, 5).map(({ id }) => id))).toEqual(new Set(inOrder.slice(0, 5)));
 });
 
 test('a job that is cancelled after a worker has claimed it ahead never runs', async () => {

@@ -10,7 +10,7 @@ import type { Platform } from '../../platform/platform.ts';
 import { currentActor } from '../../rules/acting.ts';
 import { type CompiledJob, type CompiledJobs, checkInput } from '../declarations/declarations.ts';
 import { checkOptionNames, toStorableJson } from '../declarations/values.ts';
-import { createQueueEntries, createWakeUp, type QueuedRow, queueOfJob } from './queue.ts';
+import { createQueueEntries, createWakeUp, LATE_COMMIT_MS, type QueuedRow, queueOfJob } from './queue.ts';
 
 /** The maximum number of jobs that one statement stores. */
 const MAX_BATCH = 100;
@@ -22,8 +22,8 @@ const OPTION_NAMES = ['runAt', 'uniqueKey'];
 /** The job with the same key may finish between the two statements, again and again. */
 const MAX_UNIQUE_TRIES = 10;
 
-/** ms until the commit after which searches for due jobs may not find a job, because they begin behind it. See `createClaim`. */
-const LATE_COMMIT_MS = 500;
+/** ms. A job that is committed later than this after its insert may be due before the start of the searches, so it gets an entry of its own. */
+const NAMED_AFTER_MS = LATE_COMMIT_MS / 2;
 
 // Not the time of the transaction: a job that is stored late in a long one would look overdue to the sweep. A time in the past counts as now,
 // because searches for due jobs begin behind it.
@@ -162,7 +162,7 @@ export function createEnqueue(
     } else await executor.write({ name: 'job_insert', text: INSERT, values });
     // No need to wait: this never fails, and a sweep adds the entry if Redis is down.
     const addEntry = () => {
-      const isNamed = delayMs > 0 || performance.now() - insertedAt > LATE_COMMIT_MS;
+      const isNamed = delayMs > 0 || performance.now() - insertedAt > NAMED_AFTER_MS;
       void tellWorkers({ id, claims: 0, delayMs, queue: queueOfJob(job.name), isNamed });
     };
     if (transaction === undefined) addEntry();

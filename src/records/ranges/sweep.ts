@@ -47,10 +47,16 @@ const FIND_TABLES = `
   left join ranged_tables s on s.table_name = declared.name
   where s.table_name is not null or c.reltuples >= $3`;
 
+type FoundTable = [table: string, oid: number, rangedOid: number | null, isComplete: boolean, isMissing: boolean];
+
 /** Postgres's codes for a lock that others keep for too long, and for a role that does not own the table. */
 const CANNOT_CREATE_TRIGGERS = new Set(['55P03', '42501']);
 
 const REMOVE_OF_DROPPED_TABLES = 'delete from ranged_tables where to_regclass(quote_ident(table_name)) is null';
+/** The triggers of a table that was truncated go on storing changes, which no ranges need. */
+const REMOVE_UNUSED = `
+  with ranges as (delete from record_ranges r where not exists (select from ranged_tables t where t.table_name = r.table_name))
+  delete from record_range_changes c where not exists (select from ranged_tables t where t.table_name = c.table_name)`;
 
 const REMOVE = 'delete from ranged_tables where table_name = $1 and table_oid = $2';
 const ADD = `
@@ -170,7 +176,7 @@ function createRangeSteps(database: Database, table: string, sizes: typeof SIZES
     createTriggers: () =>
       database
         .transaction(async (tx) => {
-          await tx.write({ text: `set local lock_timeout = '500ms'`, values: [] });
+          await tx.write({ text: `set local lock_timeout = '100ms'`, values: [] });
           await tx.write({ text: 'select belfry_count_in_ranges($1, $2)', values: [table, rangeSequenceName(table)] });
           return true;
         })
@@ -218,24 +224,29 @@ function createRangeSteps(database: Database, table: string, sizes: typeof SIZES
 export function createRangeSweep(database: Database, resources: readonly CompiledResource[], sizes = SIZES): Sweep {
   const tables = resources.filter(canHaveRanges).map(({ table }) => table);
   const stepsOf = new Map(tables.map((table) => [table, createRangeSteps(database, table, sizes)]));
+
+  async function advance([table, oid, rangedOid, isComplete, isMissing]: FoundTable): Promise<void> {
+    const { createTriggers, begin, step } = stepsOf.get(table)!;
+    const isRanged = rangedOid === oid && isComplete;
+    if (rangedOid !== null && !isRanged) await database.write({ text: REMOVE, values: [table, rangedOid] });
+    if (!isComplete && !(isMissing && (await createTriggers()))) return;
+    if (!isRanged) await begin(oid);
+    for (let steps = 0; steps < MAX_STEPS && (await step(oid)); steps++);
+  }
+
   return {
     name: 'record ranges',
     everyMs: EVERY_MS,
     async run() {
-      const found = await database.write<[string, number, number | null, boolean, boolean]>({
+      const found = await database.write<FoundTable>({
         text: FIND_TABLES,
         values: [tables, RANGE_TRIGGERS, sizes.tableRows, tables.map(rangeSequenceName)],
       });
-      if (found.length === 0) return;
       await database.write({ text: REMOVE_OF_DROPPED_TABLES, values: [] });
-      for (const [table, oid, rangedOid, isComplete, isMissing] of found) {
-        const { createTriggers, begin, step } = stepsOf.get(table)!;
-        const isRanged = rangedOid === oid && isComplete;
-        if (rangedOid !== null && !isRanged) await database.write({ text: REMOVE, values: [table, rangedOid] });
-        if (!isComplete && !(isMissing && (await createTriggers()))) continue;
-        if (!isRanged) await begin(oid);
-        for (let steps = 0; steps < MAX_STEPS && (await step(oid)); steps++);
-      }
+      await database.write({ text: REMOVE_UNUSED, values: [] });
+      const failures: unknown[] = [];
+      for (const row of found) await advance(row).catch((error: unknown) => failures.push(error));
+      if (failures.length > 0) throw failures[0];
     },
   };
 }

@@ -8,8 +8,8 @@ type AboutRow = [id: string, isAbout: boolean, encryptedBody: string | null];
 
 /**
  * The order in which an erasure goes through the tables. Meanwhile a retry or a recovery may move a delivery from the log to the waiting ones,
- * and its next attempt may move it back to the log. Both tables are read twice, so that an erasure finds a delivery that moves there and back.
- * A delivery that moves there and back twice may be missed until the erasure runs again.
+ * and its next attempt may move it back to the log, or a sweep may update it just when it is deleted, which skips it. Both tables are read
+ * twice, so that an erasure finds such a delivery. One that is moved or updated again may be missed until the erasure runs again.
  */
 const ERASURE_PASSES = [...DELIVERY_TABLES, ...DELIVERY_TABLES];
 

@@ -16,7 +16,7 @@ const COUNT_DEAD_ROWS = `
  * Limits how often a whole table is searched for something rare. While another session holds an old snapshot, vacuum cannot remove dead rows,
  * and such a search visits all of them. It may take 0.2% of the time then, but runs at least every 10 minutes.
  */
-export interface CostLimit {
+interface CostLimit {
   /** Whether the search may run now. */
   isDue(): boolean;
   /** Remembers that the search has run, and how long it took. */

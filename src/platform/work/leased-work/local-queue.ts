@@ -7,7 +7,10 @@ const MAX_CLAIM = 500;
 const MAX_HELD = 2000;
 /** A process claims as many rows ahead as have ended within this time, so that it leaves slow work to other processes. */
 const AHEAD_MS = 250;
-/** Rows that have waited this long go back: the work has become slower since they were claimed. */
+/**
+ * Once the oldest waiting row has waited this long, all waiting rows go back: the work has become slower. Checked once a second, so a row may
+ * wait twice as long.
+ */
 const STALE_MS = 1000;
 /** The maximum number of remembered ids. A sweep finds the rows of others. */
 const MAX_IDS = 1000;
@@ -95,14 +98,15 @@ export class LocalQueue<Lease> {
     this.#noteEnded(before - this.#waiting.length);
   }
 
-  /** Gives back the rows that wait, and resolves when those that run have ended. */
-  stop(): Promise<void> {
+  /** Gives back the rows that wait. When those that run have ended, resolves with the ids of the wake-ups that led to no claim. */
+  async stop(): Promise<string[]> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#onIdle = resolve;
     clearTimeout(this.#staleTimer);
     void this.#giveBackWaiting();
     this.#noteEnded(0);
-    return promise;
+    await promise;
+    return [...this.#ids];
   }
 
   #noteId(id: string | undefined): void {
@@ -151,9 +155,9 @@ export class LocalQueue<Lease> {
     this.#held += leases.length;
     for (const lease of leases) this.#waiting.push({ lease, claimedAt });
     if (this.#onIdle !== undefined) return void this.#giveBackWaiting();
-    const isNews = mayHaveMore && !this.#mayHaveMore;
+    const becameFull = mayHaveMore && !this.#mayHaveMore;
     this.#mayHaveMore = mayHaveMore || this.#ids.size > 0;
-    if (isNews) this.#options.onMore();
+    if (becameFull) this.#options.onMore();
     this.#inOwnContext(() => this.#advance());
   }
 

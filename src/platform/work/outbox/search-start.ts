@@ -36,9 +36,9 @@ interface SearchStart {
 
 /**
  * Lets searches begin after rows that were processed before. While another session holds an old snapshot, vacuum cannot remove processed
- * rows, and a search from the start would visit them all. Transactions do not commit in the order of their ids, so the start advances
- * to an id only when all transactions have ended that were open when its row had been processed, and a later search found no row up to it. Only a search of the whole outbox finds the
- * rows of transactions that stay open for more than a minute, and rows that were deferred.
+ * rows, and a search from the start would visit them all. Transactions do not commit in the order of their ids, so the start advances to an id
+ * only when both are true: all transactions that were open when its row was processed have ended, and a later search found no row up to it.
+ * Only a search of the whole outbox finds the rows of transactions that stay open for more than a minute, and rows that were deferred.
  */
 export function createSearchStart(): SearchStart {
   const limit = createCostLimit('outbox');

@@ -2,6 +2,7 @@ import { defaultPartitionName } from '../../../platform/data/postgres/daily-part
 import { quoteIdentifier } from '../../../platform/data/postgres/identifiers.ts';
 import { StartupError } from '../../../platform/helpers/config-errors.ts';
 import { ARRAY_TEXT, CREATE_ARRAY_TEXT } from '../../../records/fields/index-expressions.ts';
+import { RANGE_TRIGGERS } from '../../../records/ranges/triggers.ts';
 import { findEarlierNames, planColumnChanges, type RefusedChange, type UncheckedColumn } from './column-changes.ts';
 import { planConstraints } from './constraints.ts';
 import type { DeclaredFacts } from './declared.ts';
@@ -103,12 +104,11 @@ function findNotes(
   return [...new Set(notes)];
 }
 
-/**
- * The statement that drops a column. If the column has the times of creation, the triggers that need it and their sequence go with it
- * (src/records/ranges/triggers.ts).
- */
-function dropWithTriggers(statement: string): string {
-  return statement.trim().replace(/( DROP COLUMN "created_at");$/, '$1 CASCADE;');
+/** The statements that drop a column. If the column has the times of creation, the triggers that need it go first. */
+function dropWithTriggers(statement: string): string[] {
+  const [, table] = /^ALTER TABLE (.+) DROP COLUMN "created_at";$/.exec(statement.trim()) ?? [];
+  if (table === undefined) return [statement];
+  return [...RANGE_TRIGGERS.map((trigger) => `DROP TRIGGER IF EXISTS ${trigger} ON ${table};`), statement];
 }
 
 /** Returns the SQL statements of extensions that are new or have changed since the previous snapshot. */
@@ -176,7 +176,7 @@ export async function planSchemaChange(
       ...drops,
       ...columns.statements,
       ...otherAdditions,
-      ...removed.map(dropWithTriggers),
+      ...removed.flatMap(dropWithTriggers),
       ...constraints.additions,
       ...findNewStatements(from, declared),
     ],

@@ -70,10 +70,15 @@ export function Dialog({ title, onClose, children, wide = false }) {
   const dialog = useRef(null);
   useEffect(() => {
     const before = document.activeElement;
-    dialog.current.showModal();
-    const found = FIRST_CONTROLS.map((selector) => dialog.current.querySelector(selector));
+    const element = dialog.current;
+    element.showModal();
+    const found = FIRST_CONTROLS.map((selector) => element.querySelector(selector));
     found.find((control) => control !== null)?.focus();
-    return () => before?.focus?.();
+    return () => {
+      // While a modal dialog is open, nothing outside of it takes the focus.
+      element.close();
+      before?.focus?.();
+    };
   }, []);
   return html`<dialog
     ref=${dialog}

@@ -66,8 +66,8 @@ export function createLeaseRows(): LeaseRows {
 
 /**
  * Releases leases that their holders still hold. $1 endpoints, $2 holders, $3 the deliveries that stay claimed, as JSON: attempts by
- * delivery id, $4 rate states, JSON or null; in sub-selects as in `RECORD_RESULTS`. A lease with claimed deliveries lasts until it expires. Returns the endpoints, each with
- * whether it has unclaimed requested deliveries, and where the row is now.
+ * delivery id, $4 rate states, JSON or null; in sub-selects as in `RECORD_RESULTS`. A lease with claimed deliveries lasts until it expires.
+ * Returns the endpoints, each with whether it has unclaimed requested deliveries, and where the row is now.
  *
  * @param rows a condition on the lease rows `t`, ending with `and`
  */

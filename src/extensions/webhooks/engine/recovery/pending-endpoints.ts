@@ -60,7 +60,7 @@ const SETTLE_MS = 5000;
  * An endpoint with pending deliveries: whether it may be sent to now, by how many ms its earliest delivery is overdue, and its owner, who
  * is null only if there is no such endpoint. `at`: when that delivery is due, or the time of the search if that is earlier.
  */
-export type PendingRow = [
+type PendingRow = [
   endpointId: string,
   slow: boolean,
   open: boolean,

@@ -44,16 +44,19 @@ export function createUnknownMentionsSweep({
   const declarations = new Map([...gateways].map(([name, { declaration }]) => [name, declaration]));
   let after = '';
 
-  /** Returns the mentions of a delivery as the text of an array. Null if its body cannot be decrypted: an erasure must then check the delivery. */
+  /**
+   * Returns the mentions of a delivery as the text of an array. Null if they cannot be known, so that an erasure must check the delivery: its body
+   * cannot be decrypted, or it is encrypted and its resource is no longer declared.
+   */
   function readMentions([id, , type, owner, body, encryptedBody]: UnknownRow): string | null {
     try {
-      const { data } = JSON.parse(decryptStoredBody(keyring, id, { body, encryptedBody }));
       // Only an encrypted body has values of encrypted fields, which the declaration excludes from the mentions.
       const resource = encryptedBody === null ? undefined : declarations.get(type.split('.')[0]!);
-      const isUnknown = encryptedBody !== null && resource === undefined;
-      return `{${collectMentions(isUnknown ? null : data, owner, resource, declarations).join(',')}}`;
+      if (encryptedBody !== null && resource === undefined) return null;
+      const { data } = JSON.parse(decryptStoredBody(keyring, id, { body, encryptedBody }));
+      return `{${collectMentions(data, owner, resource, declarations).join(',')}}`;
     } catch (error) {
-      if (!(error instanceof DecryptionError)) throw error;
+      if (!(error instanceof DecryptionError || error instanceof SyntaxError)) throw error;
       return null;
     }
   }
