@@ -43,7 +43,8 @@ create or replace function belfry_count_in_ranges(counted text, sequence text) r
 declare
   is_ranged text := format('created_at > to_timestamp(pg_sequence_last_value(%L::regclass))) is not true', quote_ident(sequence));
 begin
-  execute format('create sequence if not exists %I owned by %I.created_at', sequence, counted);
+  execute format('create sequence if not exists %I', sequence);
+  execute format('alter sequence %I owned by %I.created_at', sequence, counted);
   perform nextval(quote_ident(sequence)::regclass);
   execute format('grant select on sequence %I to public', sequence);
   execute format('create or replace trigger belfry_range_row_added after insert on %I for each row

@@ -26,19 +26,20 @@ const LEASES = leaseSql({
 /**
  * Claims jobs of one kind. $1 name, $2 maximum number. The search begins at $3 (seconds since 1970), because rows before it were claimed long
  * ago, and vacuum cannot remove them while another session holds an old snapshot. $4: ids of jobs that the search cannot find, because they are
- * due before $3 or their lease has expired. $5: attempts are counted here for jobs with at most this many earlier attempts; `START` counts the
- * others. Jobs may be claimed up to 50 ms early. `case` makes Postgres use the primary key for $4; the search uses background_jobs_waiting_index.
+ * due before $3, or up to 50 ms from now, because clocks differ, or their lease has expired. $5: attempts are counted here for jobs with at most
+ * this many earlier attempts; `START` counts the others. `case` makes Postgres use the primary key for $4; the search uses background_jobs_waiting_index.
  * Always returns a row, for the time.
  */
 const CLAIM = `
   with listed as materialized (
     select id, attempts, status from background_jobs
     where id = any($4::text[]) and name = $1
-      and case status when 'waiting' then run_at < to_timestamp($3::float8) when 'running' then lease_until <= now() end
+      and case status when 'running' then lease_until <= now()
+        when 'waiting' then run_at < to_timestamp($3::float8) or run_at > now() and run_at <= now() + interval '50 milliseconds' end
     limit $2::int for update skip locked
   ), searched as materialized (
     select id, attempts from background_jobs
-    where name = $1 and status = 'waiting' and run_at >= to_timestamp($3::float8) and run_at <= now() + interval '50 milliseconds'
+    where name = $1 and status = 'waiting' and run_at >= to_timestamp($3::float8) and run_at <= now()
     order by run_at limit $2::int - (select count(*) from listed) for update skip locked
   ), due as (
     select id, attempts, case status when 'waiting' then 'late' else 'expired' end as found from listed

@@ -77,7 +77,7 @@ export function startJobWorker(
         const first = await store.release(name, claimed);
         if (first !== undefined) await queues.add(queue, createQueueEntries([first]), true);
       },
-      onMore: () => queues.announce(queue, [name]),
+      onMore: (ids) => queues.announce(queue, ids.length > 0 ? ids : [name]),
       onError,
     });
     const drop = (lease: ClaimedJob) => {
@@ -92,7 +92,7 @@ export function startJobWorker(
     const queue = queueOfJob(job.name);
     const onError = (error: unknown) => log.error({ err: error, queue }, 'a job failed');
     const local = createLocalQueue(job, onError);
-    const wake = () => void local.wake({ isHint: true }).catch(onError);
+    const wake = (id: string) => void local.wake({ id: id === job.name ? undefined : id, isHint: true }).catch(onError);
     let isStopping = false;
     const worker = queues.work(
       queue,
@@ -105,7 +105,7 @@ export function startJobWorker(
     // Another worker has more work than it can do soon.
     const stopListening = queues.listen(queue, wake);
     // The entry of jobs that wait may have been handled by a worker that has died since.
-    wake();
+    wake(job.name);
     return {
       ...worker,
       async stop() {

@@ -1,13 +1,20 @@
 import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
 import { quoteLiteral } from '../../platform/data/postgres/values.ts';
+import { rangeSequenceName } from '../schema/table-names.ts';
+import { isStoringSql } from './triggers.ts';
 
 // Postgres cannot know how few rows are newer than `until`. With the second comparison, which all rows meet, it expects few and uses the index.
 const isNewerSql = (until: string) => `created_at > ${until} and created_at <= 'infinity'`;
 
-/** The `until` of a table's ranges; no row if the table has none. */
+/**
+ * The `until` of a table's ranges; no row if the table has none, or if changes may have been made that were not stored, because someone disabled
+ * a trigger or set the sequence back, as a restore of data does.
+ */
 function stateSql(table: string): string {
-  const oid = `${quoteLiteral(quoteIdentifier(table))}::regclass::oid::bigint`;
-  return `select until from ranged_tables where table_name = ${quoteLiteral(table)} and table_oid = ${oid} and until > '-infinity'`;
+  const oid = `${quoteLiteral(quoteIdentifier(table))}::regclass::oid`;
+  return `select until from ranged_tables
+    where table_name = ${quoteLiteral(table)} and table_oid = ${oid}::bigint and until > '-infinity'
+      and ${isStoringSql(oid, quoteLiteral(rangeSequenceName(table)), 'until')}`;
 }
 
 const countNewerSql = (table: string, until: string) =>

@@ -5,7 +5,7 @@ import type { Sweep } from '../../platform/work/outbox/relay.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 import { rangeSequenceName } from '../schema/table-names.ts';
 import { MIN_RANGED_ROWS } from './range-use.ts';
-import { canHaveRanges, RANGE_TRIGGERS } from './triggers.ts';
+import { canHaveRanges, isStoringSql, RANGE_TRIGGERS } from './triggers.ts';
 
 const EVERY_MS = 15_000;
 /** The sizes that decide what is counted when. */
@@ -31,23 +31,20 @@ type RangePosition = [at: string, id: string];
 const START: RangePosition = ['-infinity', ''];
 
 /**
- * The tables that have ranges or should get some: with their OID, that of the table with the ranges, whether changes can be stored (all
- * triggers are enabled, and this role may set the sequence), and whether triggers or the sequence are missing.
+ * The tables that have ranges or should get some: with their OID, that of the table with the ranges, whether its changes were stored and this
+ * role may set the sequence, and whether someone has disabled a trigger.
  */
 const FIND_TABLES = `
   select c.relname::text, c.oid::bigint, s.table_oid,
-    t.enabled = ${RANGE_TRIGGERS.length} and coalesce(has_sequence_privilege(q.sequence::oid, 'update'), false),
-    t.existing < ${RANGE_TRIGGERS.length} or q.sequence is null
+    coalesce(${isStoringSql('c.oid', 'declared.sequence', `greatest(s.until, to_timestamp(1))`)}
+      and has_sequence_privilege(to_regclass(quote_ident(declared.sequence))::oid, 'update'), false),
+    exists (select from pg_trigger where tgrelid = c.oid and tgname = any($2) and tgenabled = 'D')
   from unnest($1::text[], $4::text[]) as declared(name, sequence)
-  cross join lateral (select to_regclass(quote_ident(declared.sequence)) as sequence) q
   join pg_class c on c.oid = to_regclass(quote_ident(declared.name))
-  cross join lateral (
-    select count(*) as existing, count(*) filter (where tgenabled = 'A') as enabled
-    from pg_trigger where tgrelid = c.oid and tgname = any($2)) t
   left join ranged_tables s on s.table_name = declared.name
   where s.table_name is not null or c.reltuples >= $3`;
 
-type FoundTable = [table: string, oid: number, rangedOid: number | null, isComplete: boolean, isMissing: boolean];
+type FoundTable = [table: string, oid: number, rangedOid: number | null, isStoring: boolean, isDisabled: boolean];
 
 /** Postgres's codes for a lock that others keep for too long, and for a role that does not own the table. */
 const CANNOT_CREATE_TRIGGERS = new Set(['55P03', '42501']);
@@ -131,10 +128,11 @@ function findNextSql(table: string, { newSeconds, rowsPerStep, newRows }: typeof
     and exists (select ${rows} and created_at <= ${newest} order by created_at, id offset ${newRows} limit 1)`;
 }
 
-const setSequenceSql = (
-  sequence: string,
-) => `select setval(${sequence}, greatest(pg_sequence_last_value(${sequence}::regclass),
-  extract(epoch from $1::timestamptz)::bigint))`;
+/** Not if someone has set it back: changes up to `until` ($2) may not have been stored since. */
+const setSequenceSql = (sequence: string) => `
+  select setval(${sequence}, greatest(last, extract(epoch from $1::timestamptz)::bigint))
+  from pg_sequence_last_value(${sequence}::regclass) last
+  where last >= floor(extract(epoch from greatest($2::timestamptz, to_timestamp(1))))`;
 // A transaction of its own, so that its id is assigned after the sequence has the new value: transactions with lower ids may have read the old one.
 const SET_NEXT = `
   update ranged_tables set next = $3, next_xid = pg_current_xact_id()::text
@@ -167,7 +165,8 @@ function createRangeSteps(database: Database, table: string, sizes: typeof SIZES
   async function proposeNext(until: string): Promise<boolean> {
     const [found] = await database.write<[string]>({ text: texts.findNext, values: [until] });
     if (found === undefined) return false;
-    await database.write({ text: setSequenceSql(sequence), values: found });
+    const isSet = await database.write({ text: setSequenceSql(sequence), values: [found[0], until] });
+    if (isSet.length === 0) return false;
     return (await database.write({ text: SET_NEXT, values: [table, until, found[0]] })).length > 0;
   }
 
@@ -225,12 +224,15 @@ export function createRangeSweep(database: Database, resources: readonly Compile
   const tables = resources.filter(canHaveRanges).map(({ table }) => table);
   const stepsOf = new Map(tables.map((table) => [table, createRangeSteps(database, table, sizes)]));
 
-  async function advance([table, oid, rangedOid, isComplete, isMissing]: FoundTable): Promise<void> {
+  async function advance([table, oid, rangedOid, isStoring, isDisabled]: FoundTable): Promise<void> {
     const { createTriggers, begin, step } = stepsOf.get(table)!;
-    const isRanged = rangedOid === oid && isComplete;
-    if (rangedOid !== null && !isRanged) await database.write({ text: REMOVE, values: [table, rangedOid] });
-    if (!isComplete && !(isMissing && (await createTriggers()))) return;
-    if (!isRanged) await begin(oid);
+    const isRanged = rangedOid === oid && isStoring;
+    if (!isRanged) {
+      if (rangedOid !== null) await database.write({ text: REMOVE, values: [table, rangedOid] });
+      // Also if they exist: those of a renamed table store changes for its former name.
+      if (isDisabled || !(await createTriggers())) return;
+      await begin(oid);
+    }
     for (let steps = 0; steps < MAX_STEPS && (await step(oid)); steps++);
   }
 

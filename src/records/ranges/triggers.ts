@@ -8,6 +8,20 @@ export const RANGE_TRIGGERS = [
   'belfry_range_rows_truncated',
 ] as const;
 
+const TRIGGER_NAMES = RANGE_TRIGGERS.map((name) => `'${name}'`).join(', ');
+
+/**
+ * A condition: all changes of rows up to a time are stored. A trigger that someone has disabled and enabled again is not in the state in which
+ * it was created (`A`).
+ *
+ * @param table SQL for the OID of the table
+ * @param sequence SQL for the name of its sequence
+ * @param until SQL for the time
+ */
+export const isStoringSql = (table: string, sequence: string, until: string) =>
+  `(select count(*) from pg_trigger where tgrelid = ${table} and tgname in (${TRIGGER_NAMES}) and tgenabled = 'A') = ${RANGE_TRIGGERS.length}
+      and pg_sequence_last_value(to_regclass(quote_ident(${sequence}))) >= floor(extract(epoch from ${until}))`;
+
 /** Whether the rows of a resource can be counted in ranges: ranges are ordered by the time of creation. */
 export function canHaveRanges({ timestamps, archived, source }: CompiledResource): boolean {
   return timestamps && !archived && source === undefined;
@@ -41,7 +55,8 @@ const CREATE_TRIGGERS_FUNCTION = `create or replace function belfry_count_in_ran
 declare
   is_ranged text := format('created_at > to_timestamp(pg_sequence_last_value(%L::regclass))) is not true', quote_ident(sequence));
 begin
-  execute format('create sequence if not exists %I owned by %I.created_at', sequence, counted);
+  execute format('create sequence if not exists %I', sequence);
+  execute format('alter sequence %I owned by %I.created_at', sequence, counted);
   perform nextval(quote_ident(sequence)::regclass);
   execute format('grant select on sequence %I to public', sequence);
   execute format('create or replace trigger belfry_range_row_added after insert on %I for each row

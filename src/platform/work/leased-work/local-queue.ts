@@ -42,8 +42,8 @@ interface LocalQueueOptions<Lease> {
   run(lease: Lease, slot: Slot): Promise<unknown>;
   /** Gives back rows that were not started. */
   release(leases: readonly Lease[]): Promise<unknown>;
-  /** Called when more rows are due than this process can run soon: others should claim them. */
-  onMore(): void;
+  /** Called when more rows are due than this process can run soon: others should claim them. @param ids rows that a search may not find */
+  onMore(ids: readonly string[]): void;
   /** Called when rows could not be claimed ahead or given back. A sweep finds them. */
   onError(error: unknown): void;
 }
@@ -88,7 +88,7 @@ export class LocalQueue<Lease> {
     if (this.#countRoom() > 0) return this.#addWakeUp(id);
     this.#noteId(id);
     this.#mayHaveMore = true;
-    if (!isHint) this.#options.onMore();
+    if (!isHint) this.#options.onMore(id === undefined ? [] : [id]);
   }
 
   /** Forgets a row whose lease was lost before it started. */
@@ -135,7 +135,7 @@ export class LocalQueue<Lease> {
     const limit = this.#onIdle === undefined ? this.#countRoom() : 0;
     if (limit === 0) {
       this.#mayHaveMore = true;
-      this.#options.onMore();
+      this.#options.onMore(ids.filter((id) => id !== undefined));
       return;
     }
     const listed = [...this.#ids].slice(0, limit);
@@ -157,7 +157,7 @@ export class LocalQueue<Lease> {
     if (this.#onIdle !== undefined) return void this.#giveBackWaiting();
     const becameFull = mayHaveMore && !this.#mayHaveMore;
     this.#mayHaveMore = mayHaveMore || this.#ids.size > 0;
-    if (becameFull) this.#options.onMore();
+    if (becameFull) this.#options.onMore([]);
     this.#inOwnContext(() => this.#advance());
   }
 
@@ -203,7 +203,7 @@ export class LocalQueue<Lease> {
     const [first] = this.#waiting;
     if (first !== undefined && performance.now() - first.claimedAt >= STALE_MS) {
       this.#mayHaveMore = true;
-      void this.#giveBackWaiting().then(() => this.#options.onMore());
+      void this.#giveBackWaiting().then(() => this.#options.onMore([]));
     }
     this.#advance();
   }
