@@ -39,16 +39,14 @@ const DEFER = `
 
 /**
  * Claims rows that were read with `READ`, removes them and stores their work. Rows that another relay has locked, or that have changed since,
- * are left alone. Returns the claimed rows. The arrays are in sub-selects, so that the planner does not see their lengths: otherwise
- * Postgres would plan the statement anew each time, because it expects to gain from few rows.
+ * are left alone. Returns the claimed rows.
  *
  * @param store a statement with `parameters` parameters; two more follow: the ids and the versions of the rows
  */
 const claimAndStoreSql = (store: string | undefined, parameters: number) => `
   with claimed as (
     delete from outbox where id = any(array(
-      select o.id from unnest((select $${parameters + 1}::bigint[]), (select $${parameters + 2}::xid[])) as read(id, version)
-        join outbox o on o.id = read.id
+      select o.id from unnest($${parameters + 1}::bigint[], $${parameters + 2}::xid[]) as read(id, version) join outbox o on o.id = read.id
       where o.xmin = read.version order by o.id for update of o skip locked))
     returning id, event_id
   )${store === undefined ? '' : `, stored as (${store})`}

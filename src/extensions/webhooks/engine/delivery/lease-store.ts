@@ -66,7 +66,7 @@ export function createLeaseRows(): LeaseRows {
 
 /**
  * Releases leases that their holders still hold. $1 endpoints, $2 holders, $3 the deliveries that stay claimed, as JSON: attempts by
- * delivery id, $4 rate states, JSON or null; in sub-selects as in `RECORD_RESULTS`. A lease with claimed deliveries lasts until it expires.
+ * delivery id, $4 rate states, JSON or null. A lease with claimed deliveries lasts until it expires.
  * Returns the endpoints, each with whether it has unclaimed requested deliveries, and where the row is now.
  *
  * @param rows a condition on the lease rows `t`, ending with `and`
@@ -76,7 +76,7 @@ const releaseLeasesSql = (rows: string) => `
     holder = case when r.claimed is not null then t.holder end,
     lease_until = case when r.claimed is not null then t.lease_until end,
     rate = coalesce(r.rate::jsonb, t.rate)
-  from unnest((select $1::text[]), (select $2::text[]), (select $3::text[]), (select $4::text[])) as r(endpoint_id, holder, claimed, rate)
+  from unnest($1::text[], $2::text[], $3::text[], $4::text[]) as r(endpoint_id, holder, claimed, rate)
   where ${rows} t.endpoint_id = r.endpoint_id and t.holder = r.holder
   returning t.endpoint_id, t.requested <> '{}', t.ctid`;
 const RELEASE_LEASES = releaseLeasesSql('');
@@ -108,7 +108,7 @@ function renewLeasesSql(users: UsersSql, rows: string): string {
   return `
   with own as materialized (
     select t.endpoint_id, t.requested, t.ctid as tid from webhook_turns t
-      join unnest((select $1::text[]), (select $2::text[])) as r(endpoint_id, holder) on t.endpoint_id = r.endpoint_id and t.holder = r.holder
+      join unnest($1::text[], $2::text[]) as r(endpoint_id, holder) on t.endpoint_id = r.endpoint_id and t.holder = r.holder
     where ${rows} for update of t skip locked
   ), renewed as (
     update webhook_turns t set lease_until = now() + $3 * interval '1 millisecond'

@@ -4,8 +4,8 @@ const insertDeliveriesSql = (condition = '') => `
     mentions, next_attempt_at)
   select r.id, r.endpoint_id, r.event_id, r.message_id, r.type, r.body, r.encrypted_body, r.position, r.subject_id, r.trace_context,
     r.mentions::text[], clock_timestamp()
-  from unnest((select $1::text[]), (select $2::text[]), (select $3::text[]), (select $4::text[]), (select $5::text[]),
-    (select $6::text[]), (select $7::text[]), (select $8::bigint[]), (select $9::text[]), (select $10::text[]), (select $11::text[]))
+  from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::text[], $10::text[],
+    $11::text[])
     as r(id, endpoint_id, event_id, message_id, type, body, encrypted_body, position, subject_id, trace_context, mentions)
   where (
     select true from webhook_delivery_log l
@@ -19,8 +19,7 @@ const insertDeliveriesSql = (condition = '') => `
  *
  * The search in the log is a scalar sub-select, not `not exists`: Postgres could turn the latter into a join that reads the whole log. It
  * has `limit 1` because the log has no unique index. Deliveries are due at `clock_timestamp()`, not `now()`: the transaction may have begun
- * long before, and claims may already begin their search after that. The arrays are in sub-selects, so that the planner does not see
- * their lengths: otherwise Postgres would plan the statement anew for each few deliveries, which takes longer than the rest of it.
+ * long before, and claims may already begin their search after that.
  */
 export const INSERT_DELIVERIES = insertDeliveriesSql();
 

@@ -2,7 +2,6 @@ import { Client } from 'pg';
 import { afterAll, beforeEach, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { earliestFinishSql } from '../../../../../src/extensions/webhooks/deliveries/deliveries-sql.ts';
-import { RECORD_RESULTS } from '../../../../../src/extensions/webhooks/engine/delivery/record-results.ts';
 import { INSERT_DELIVERIES } from '../../../../../src/extensions/webhooks/engine/fanout/insert-deliveries-sql.ts';
 import { defineUser, webhooks } from '../../../../../src/index.ts';
 import { newId } from '../../../../../src/platform/helpers/ids.ts';
@@ -132,25 +131,4 @@ test('an ordered endpoint gets its deliveries in order even if an earlier one co
   expect(receiver.requests.map(({ headers }) => headers['webhook-id'])).toEqual(
     rows.map(({ message_id }) => message_id),
   );
-});
-
-test('Postgres does not plan the statements of single deliveries anew each time', async () => {
-  const one = (value: unknown) => [value];
-  const inserted = [newId(), newId(), newId(), 'msg_1', 'number.drawn', '{}', null, 0, null, null, '{}'].map(one);
-  const recorded = [newId(), 1, new Date().toISOString(), 'succeeded', 204, 1, null, null, '', false, false, false].map(
-    one,
-  );
-  const statements: { name: string; text: string; values: unknown[] }[] = [
-    { name: 'insert_one', text: INSERT_DELIVERIES, values: [...inserted, new Date().toISOString()] },
-    { name: 'record_one', text: RECORD_RESULTS, values: [...recorded, 0, [null]] },
-  ];
-  // Postgres compares the costs of plans after five executions.
-  for (let run = 0; run < 7; run++) for (const statement of statements) await client.query(statement);
-  const { rows } = await client.query(
-    `select name, custom_plans::int from pg_prepared_statements where name like '%_one' order by name`,
-  );
-  expect(rows).toEqual([
-    { name: 'insert_one', custom_plans: 5 },
-    { name: 'record_one', custom_plans: 5 },
-  ]);
 });
