@@ -14,7 +14,7 @@ import { createQueueEntries, createWakeUp, LATE_COMMIT_MS, type QueuedRow, queue
 
 /** The maximum number of jobs that one statement stores. */
 const MAX_BATCH = 100;
-/** The maximum number of stored jobs of which the workers are told at once. */
+/** The maximum number of entries in one call of the queue. */
 const MAX_ENTRIES = 1000;
 const MAX_KEY_LENGTH = 200;
 const MAX_YEARS_AHEAD = 10;

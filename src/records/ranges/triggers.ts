@@ -72,7 +72,7 @@ begin
 end $body$;`;
 
 /**
- * The functions by which Postgres itself stores how the ranges of a table change, whoever writes its rows. The sweep creates the triggers of a table
+ * The functions with which Postgres stores how the ranges of a table change, for every writer. The sweep creates the triggers of a table
  * once it is large. A new row that is newer than all ranges only costs a comparison.
  */
 export const RANGE_STATEMENTS = [STORE_CHANGE_FUNCTION, CREATE_TRIGGERS_FUNCTION];

@@ -82,7 +82,7 @@ export class LocalQueue<Lease> {
    * Claims due rows if there is room for them. Resolves when they are claimed.
    *
    * @param id a row that the search for due rows may not find
-   * @param isHint whether other processes know, too. Otherwise they are told if there is no room
+   * @param isHint whether other processes have got this wake-up as well; otherwise they get one if there is no room
    */
   async wake({ id, isHint = false }: { id?: string | undefined; isHint?: boolean } = {}): Promise<void> {
     if (this.#countRoom() > 0) return this.#addWakeUp(id);

@@ -42,8 +42,8 @@ const RESULT = RESULT_NAMES.map((name) => (name === 'at' ? 'r.at::timestamptz as
  * locked in the order of their ids, so that two workers cannot deadlock; endpoints that do not change are not locked. Failed tests do
  * not count as consecutive failures, and refused attempts do not count at all.
  *
- * Postgres sees the lengths of the arrays, so it plans the statement anew for each small batch. A kept plan from a time when the table was empty would
- * scan it, with all dead rows, until the next vacuum.
+ * Postgres plans the statement anew for each small batch, because it sees that the arrays are short. Do not collect larger batches to save that:
+ * Postgres then keeps a plan, and one from a time when the table was empty scans it with all dead rows.
  */
 export const RECORD_RESULTS = `
   with results as (
@@ -121,8 +121,6 @@ interface RecordableAttempt {
 export interface CompletedAttempt extends RecordableAttempt {
   /** Epoch ms at which the attempt was due. */
   dueAt: number;
-  /** Whether the endpoint is ordered. */
-  isOrdered: boolean;
   outcome: Outcome;
 }
 
@@ -243,29 +241,9 @@ export function createResultWriter(
   };
 }
 
-/** While batches have more results than this, the next one waits for `GATHER_MS`. */
-const GATHER_ABOVE = 8;
-/** ms in which results are gathered while many arrive, because a statement costs as much as 30 of its results. */
-const GATHER_MS = 5;
-
-/**
- * Creates the function with which a worker writes the result of each attempt. Results are written in batches: at once while there are few,
- * and those of ordered endpoints always, because the next request to such an endpoint waits for them.
- */
+/** Creates the function with which a worker writes the result of each attempt. Results are written in batches. */
 export function createBatchedResultWriter(
   ...parts: Parameters<typeof createResultWriter>
 ): AddToBatch<CompletedAttempt> {
-  const write = createResultWriter(...parts);
-  let lastSize = 0;
-  const writeGathered = (results: CompletedAttempt[]) => {
-    lastSize = results.length;
-    return write(results);
-  };
-  const schedule = (writeNextBatch: () => void) => {
-    if (lastSize > GATHER_ABOVE) setTimeout(writeNextBatch, GATHER_MS);
-    else queueMicrotask(writeNextBatch);
-  };
-  const addToGathered = createMicroBatch(writeGathered, MAX_BATCH, schedule);
-  const addOrdered = createMicroBatch(write, MAX_BATCH);
-  return (result) => (result.isOrdered ? addOrdered(result) : addToGathered(result));
+  return createMicroBatch<CompletedAttempt>(createResultWriter(...parts), MAX_BATCH);
 }

@@ -127,21 +127,19 @@ async function send(sending: Sending, { delivery, slot }: ActionOf<'send'>): Pro
 function record(sending: Sending, { delivery, outcome }: ActionOf<'record'>): void {
   const { parts, lease, state } = sending;
   const { id, eventId, attempt, scheduleAttempt, dueAt } = delivery;
-  const { id: endpointId, ordered: isOrdered } = state.endpoint;
+  const endpointId = state.endpoint.id;
   const isEncrypted = delivery.encryptedBody !== null;
   const end = (isWritten: boolean) => {
     lease.setResultWritten(id, isWritten);
     handle(sending, { type: 'resultWritten', isWritten });
   };
-  parts
-    .recordResult({ id, endpointId, eventId, isEncrypted, attempt, scheduleAttempt, dueAt, isOrdered, outcome })
-    .then(
-      () => end(true),
-      (error: unknown) => {
-        logError(sending, error, 'the result of a webhook delivery could not be stored; it may be sent again');
-        end(false);
-      },
-    );
+  parts.recordResult({ id, endpointId, eventId, isEncrypted, attempt, scheduleAttempt, dueAt, outcome }).then(
+    () => end(true),
+    (error: unknown) => {
+      logError(sending, error, 'the result of a webhook delivery could not be stored; it may be sent again');
+      end(false);
+    },
+  );
 }
 
 async function claim(sending: Sending): Promise<void> {
