@@ -3,6 +3,8 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
 import { defineJob } from '../../src/index.ts';
 import { startTestApp } from '../support/app.ts';
+import { createAppProject } from '../support/processes/app-project.ts';
+import { startCommand } from '../support/processes/command.ts';
 import { runCommand } from '../support/processes/in-process.ts';
 import { getUsageError } from '../support/processes/usage-error.ts';
 
@@ -117,6 +119,25 @@ test('a job is enqueued, listed, shown, retried and cancelled', async () => {
   expect(later.created).toBe(true);
   expect((await jobs('run tidy --input {"days":1} --unique-key one')).output).toContain('has the same key');
   expect((await jobs(`cancel ${later.id}`)).output).toBe(`Job ${later.id} is cancelled.`);
+});
+
+test('a job that the command enqueues starts without a sweep, although the process of the command ends at once', {
+  timeout: 240_000,
+}, async () => {
+  const hello = defineJob('hello', { run: () => undefined });
+  const options = { resources: [], jobs: [hello], settings: { relay: { sweepMs: 3_600_000 } } };
+  const { app, env } = await startTestApp(options, { roles: 'all' });
+  const project = createAppProject();
+  onTestFinished(project.remove);
+  project.writeApp(`import { createApp, defineJob } from 'belfry';
+    const hello = defineJob('hello', { run: () => undefined });
+    export const app = (environment) => createApp({ resources: [], jobs: [hello] }, environment);`);
+  const { output } = await startCommand(project.folder, 'jobs run hello --json', {
+    SVC_ENCRYPTION_KEYS: Buffer.alloc(32, 1).toString('base64'),
+    ...env,
+  }).ended;
+  const { id } = JSON.parse(output);
+  await vi.waitUntil(async () => (await app.jobs.get(id))?.status === 'succeeded', { timeout: 30_000, interval: 20 });
 });
 
 test('every command of jobs takes --app, which is an option of the command line and not of the job', async () => {
