@@ -43,7 +43,7 @@ export interface QueueWorker extends RunningWorker {
  * checks, one every `stalledInterval`, have found it stalled. A worker whose event loop is blocked for that long loses its jobs
  * in the same way, and they run again.
  */
-export interface StallDetection {
+interface StallDetection {
   lockDuration: number;
   stalledInterval: number;
 }
