@@ -247,6 +247,25 @@ function createConnectionCheck(redis: RedisConnections): () => Promise<void> {
   };
 }
 
+/** Work that others wait for, so that closing can wait for it, too. */
+class WaitedFor {
+  readonly #work = new Set<Promise<void>>();
+
+  async wait(work: Promise<void>): Promise<void> {
+    this.#work.add(work);
+    try {
+      await work;
+    } finally {
+      this.#work.delete(work);
+    }
+  }
+
+  /** Resolves when none of the work goes on. */
+  async whenIdle(): Promise<void> {
+    while (this.#work.size > 0) await Promise.allSettled(this.#work);
+  }
+}
+
 /** Creates the queues of an app. @param prefix the prefix of every Redis key, so that two apps can share a Redis */
 export function createQueues(redis: RedisConnections, prefix: string, log: Logger): Queues {
   const queues = new Map<string, Queue>();
@@ -256,7 +275,7 @@ export function createQueues(redis: RedisConnections, prefix: string, log: Logge
   const channelOf = (queue: string) => `${prefix}:jobs:${queue}`;
   const requireConnection = createConnectionCheck(redis);
   /** The calls of `add` in progress. */
-  const adding = new Set<Promise<void>>();
+  const adding = new WaitedFor();
 
   function getOrCreateQueue(name: string): Queue {
     let queue = queues.get(name);
@@ -296,17 +315,10 @@ export function createQueues(redis: RedisConnections, prefix: string, log: Logge
     }
   }
 
-  async function waitForAdds(): Promise<void> {
-    while (adding.size > 0) await Promise.all(adding);
-  }
-
   return {
     announce,
     async add(name, jobs, isAnnounced = false) {
-      if (jobs.length === 0) return;
-      const added = tryToAdd(name, jobs, isAnnounced).finally(() => adding.delete(added));
-      adding.add(added);
-      await added;
+      if (jobs.length > 0) await adding.wait(tryToAdd(name, jobs, isAnnounced));
     },
     listen: (name, listener) =>
       redis.subscribe(channelOf(name), (message) => message.split(' ').forEach(listener)).stop,
@@ -328,7 +340,7 @@ export function createQueues(redis: RedisConnections, prefix: string, log: Logge
     queue: getOrCreateQueue,
     async close() {
       // Nobody else may wait for them: a command or script often ends right after it has stored a job.
-      await withTimeoutFallback(waitForAdds(), CLOSE_TIMEOUT_MS, undefined);
+      await withTimeoutFallback(adding.whenIdle(), CLOSE_TIMEOUT_MS, undefined);
       // Closing fails while Redis is down, but the rest of the app must still be closed.
       await Promise.all([...queues.values()].map((open) => open.close().catch(() => undefined)));
     },
