@@ -24,9 +24,12 @@ export type {
   EnqueueOptions,
   JobDeclaration,
   JobFilter,
+  JobKind,
+  JobOverview,
   JobRecord,
   JobStatus,
   Jobs,
+  ScheduleState,
 } from './declare/job-queue.ts';
 export type { AnyMail, MailDeclaration, MailOptions, MailRecipient } from './declare/mail.ts';
 export { defineMail } from './declare/mail.ts';

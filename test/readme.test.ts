@@ -4,11 +4,12 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { defineResource, defineUser, f } from '../src/index.ts';
+import { defineJob, defineResource, defineUser, f } from '../src/index.ts';
 import { faultsOf } from './runtime/openapi/validators.ts';
 import { startTestApp } from './support/app.ts';
 import { createTestDatabase } from './support/database/test-database.ts';
 import { type AppProcess, createRoleEnv, startBlog, startProcess } from './support/processes/app-process.ts';
+import { runCommand } from './support/processes/in-process.ts';
 
 const root = join(import.meta.dirname, '..');
 
@@ -145,4 +146,31 @@ test('the first resource of the README has the routes, queries and access rules 
   expect((await other.call('PATCH', `/api/tasks/${id}`, { done: true })).status).toBe(404);
   expect((await admin.call('PATCH', `/api/tasks/${id}`, { done: true })).status).toBe(200);
   expect((await owner.call('DELETE', `/api/tasks/${id}`)).status).toBe(204);
+});
+
+test('the background job of the README runs as its commands show', async () => {
+  const [source] = blocksOf('Run work in the background', 'ts');
+  const declare = new Function(
+    'defineJob',
+    'defineResource',
+    'f',
+    `${source!.replace(/^import .*$/m, '').replaceAll('export const', 'const')} return { note, countWords };`,
+  );
+  const { note, countWords } = declare(defineJob, defineResource, f);
+  const { app, person, url } = await startTestApp(
+    { resources: [defineUser(), note], jobs: [countWords] },
+    { roles: 'all' },
+  );
+  const ada = await person('Ada');
+  const [create, sleep, list, count] = blocksOf('Run work in the background', 'sh')[0]!
+    .replaceAll('localhost:5001', url.slice('http://'.length))
+    .split(/\n(?=curl|sleep|npx)/);
+  const shell = openShell({ TOKEN: ada.token });
+  expect(await shell.run(create!)).toContain('"text":"a bell rings at noon"');
+  expect(sleep).toBe('sleep 1');
+  await expect.poll(() => shell.run(list!), { timeout: 60_000 }).toContain('"words":5');
+  shell.close();
+  expect(count).toBe('npx belfry jobs\n');
+  const succeeded = /^job +waiting +running +succeeded.*\ncount-words +0 +0 +1 /;
+  await expect.poll(async () => (await runCommand('jobs', app)).output, { timeout: 60_000 }).toMatch(succeeded);
 });

@@ -1,8 +1,15 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { JOB_STATUSES, type JobRecord, type JobStatus, type Jobs } from '../declare/job-queue.ts';
+import {
+  JOB_STATUSES,
+  type JobKind,
+  type JobOverview,
+  type JobRecord,
+  type JobStatus,
+  type Jobs,
+} from '../declare/job-queue.ts';
 import type { ApiError } from '../platform/helpers/errors.ts';
 import type { AppOpener } from './project/project.ts';
-import { alignColumns, stripControlCharacters } from './terminal/terminal.ts';
+import { alignColumns, formatCount, stripControlCharacters } from './terminal/terminal.ts';
 import { createCountParser } from './terminal/usage-errors.ts';
 
 interface ListOptions {
@@ -39,6 +46,24 @@ function parseInput(text: string): { value: unknown } {
   } catch {
     throw new InvalidArgumentError(`It must be JSON, such as '{"days":30}'.`);
   }
+}
+
+/** Formats the numbers of jobs by kind and status. */
+function overviewLines({ kinds, cappedStatuses }: JobOverview): string[] {
+  if (kinds.length === 0) return ['The app declares no jobs, and none are stored. See docs/jobs.md.'];
+  const cells = ({ counts, scheduled }: JobKind) =>
+    JOB_STATUSES.map((status) => {
+      const count = `${formatCount(counts[status])}${cappedStatuses.includes(status) ? '+' : ''}`;
+      return status === 'waiting' && scheduled > 0 ? `${count} (${formatCount(scheduled)} scheduled)` : count;
+    });
+  const undeclared = kinds.filter(({ isDeclared }) => !isDeclared).map(({ name }) => stripControlCharacters(name));
+  return [
+    ...alignColumns([
+      ['job', ...JOB_STATUSES],
+      ...kinds.map((kind) => [stripControlCharacters(kind.name), ...cells(kind)]),
+    ]),
+    ...(undeclared.length > 0 ? ['', `Not declared, so their jobs wait: ${undeclared.join(', ')}`] : []),
+  ];
 }
 
 /** Formats a list of jobs, newest first. */
@@ -87,7 +112,7 @@ async function show(jobs: Jobs, id: string, { json }: JsonOption): Promise<void>
   print(json, job, recordLines(job));
 }
 
-async function run(jobs: Jobs, name: string, { input, json, runAt, uniqueKey }: RunOptions): Promise<void> {
+async function enqueue(jobs: Jobs, name: string, { input, json, runAt, uniqueKey }: RunOptions): Promise<void> {
   try {
     const enqueued = await jobs.enqueue(name, input?.value, { runAt, uniqueKey });
     const { id, created } = enqueued;
@@ -99,10 +124,17 @@ async function run(jobs: Jobs, name: string, { input, json, runAt, uniqueKey }: 
   }
 }
 
-/** Adds `belfry jobs`, which lists, enqueues, retries and cancels background jobs. */
-export function addJobsCommand(program: Command, openApp: AppOpener): void {
-  const group = program.command('jobs').description('List, run, retry and cancel background jobs');
-  const withJobs = async (command: Command, work: (jobs: Jobs) => Promise<void>) => {
+async function status(jobs: Jobs, { json }: JsonOption): Promise<void> {
+  const overview = await jobs.overview();
+  print(json, overview, overviewLines(overview));
+}
+
+/** Runs `work` with the jobs of the app. */
+type WithJobs = (command: Command, work: (jobs: Jobs) => Promise<void>) => Promise<void>;
+
+const withJobs =
+  (openApp: AppOpener): WithJobs =>
+  async (command, work) => {
     const app = await openApp({
       command: 'jobs',
       appFile: command.optsWithGlobals().app,
@@ -118,6 +150,20 @@ export function addJobsCommand(program: Command, openApp: AppOpener): void {
       throw new Error('The database has no table of jobs. Apply the migrations: npx belfry migrate');
     }
   };
+
+/** Adds the commands that only read jobs. */
+function addReadingCommands(group: Command, run: WithJobs): void {
+  group
+    .command('status', { isDefault: true })
+    .description('Count the jobs by kind and status; also without a command')
+    .option('--json', 'Print JSON')
+    .action((options: JsonOption, command: Command) => run(command, (jobs) => status(jobs, options)));
+  // Otherwise an unknown command would be an argument of the default command.
+  group.hook('preSubcommand', (_group, chosen) => {
+    const [given] = group.args;
+    if (given !== undefined && !given.startsWith('-') && given !== chosen.name())
+      (group as Command & { unknownCommand(): never }).unknownCommand();
+  });
   group
     .command('list')
     .description('List jobs, newest first')
@@ -126,15 +172,17 @@ export function addJobsCommand(program: Command, openApp: AppOpener): void {
     .option('--limit <n>', 'The number of jobs', createCountParser(MAX_LIMIT), 20)
     .option('--after <id>', 'Continue a list after this id', parseId)
     .option('--json', 'Print JSON')
-    .action((options: ListOptions, command: Command) => withJobs(command, (jobs) => list(jobs, options)));
+    .action((options: ListOptions, command: Command) => run(command, (jobs) => list(jobs, options)));
   group
     .command('show')
     .description('Show everything about a job')
     .argument('<id>', 'The id of the job', parseId)
     .option('--json', 'Print JSON')
-    .action((id: string, options: JsonOption, command: Command) =>
-      withJobs(command, (jobs) => show(jobs, id, options)),
-    );
+    .action((id: string, options: JsonOption, command: Command) => run(command, (jobs) => show(jobs, id, options)));
+}
+
+/** Adds the commands that change jobs. */
+function addChangingCommands(group: Command, run: WithJobs): void {
   for (const [verb, description] of [
     ['retry', 'Run a failed or cancelled job again'],
     ['cancel', 'Cancel a job that is waiting or running'],
@@ -145,7 +193,7 @@ export function addJobsCommand(program: Command, openApp: AppOpener): void {
       .argument('<id>', 'The id of the job', parseId)
       .option('--json', 'Print JSON')
       .action((id: string, { json }: JsonOption, command: Command) =>
-        withJobs(command, async (jobs) => {
+        run(command, async (jobs) => {
           const job = await jobs[verb](id);
           print(json, job, [`Job ${id} is ${job.status}.`]);
         }),
@@ -160,6 +208,14 @@ export function addJobsCommand(program: Command, openApp: AppOpener): void {
     .option('--unique-key <key>', 'Do not enqueue the job while another one with this key is waiting or running')
     .option('--json', 'Print JSON')
     .action((name: string, options: RunOptions, command: Command) =>
-      withJobs(command, (jobs) => run(jobs, name, options)),
+      run(command, (jobs) => enqueue(jobs, name, options)),
     );
+}
+
+/** Adds `belfry jobs`, which counts, lists, enqueues, retries and cancels background jobs. */
+export function addJobsCommand(program: Command, openApp: AppOpener): void {
+  const group = program.command('jobs').description('Count, list, run, retry and cancel background jobs');
+  const run = withJobs(openApp);
+  addReadingCommands(group, run);
+  addChangingCommands(group, run);
 }

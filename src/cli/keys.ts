@@ -126,6 +126,7 @@ export function addKeysCommand(program: Command, openApp: AppOpener): void {
       command: 'keys',
       appFile: command.optsWithGlobals().app,
       environment: DATABASE_ONLY,
+      orDevelopment: true,
       needsKeys: true,
     });
   keys

@@ -4,7 +4,7 @@ import type { MailTextRenderer } from '../platform/mail/texts/index.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { BulkRecords } from './bulk.ts';
 import type { FilesApi } from './file.ts';
-import type { JobOverview } from './job-overview.ts';
+import type { JobOverview } from './job-queue.ts';
 import type { CompiledPolicy, Viewer } from './policy.ts';
 import type { PushSender, SimulatedDevices } from './push.ts';
 import type { AnyResource } from './resource.ts';

@@ -95,6 +95,41 @@ export interface JobFilter {
   after?: string | undefined;
 }
 
+/** A kind of job, with the numbers of its stored jobs. */
+export interface JobKind {
+  name: string;
+  description: string | null;
+  /** Whether the app declares it. Jobs of other kinds wait until it does. */
+  isDeclared: boolean;
+  /** Whether its jobs have an input. */
+  hasInput: boolean;
+  counts: Readonly<Record<JobStatus, number>>;
+  /** How many of the waiting jobs are due later: they were enqueued for a later time, or wait for their next attempt. */
+  scheduled: number;
+}
+
+/** A declared schedule and its ticks. Times are ISO 8601. */
+export interface ScheduleState {
+  name: string;
+  /** The name of the job that it enqueues. */
+  job: string;
+  cron: string;
+  timeZone: string;
+  /** The next tick; null if there is none. */
+  nextAt: string | null;
+  /** The last tick that a relay handled, whether or not it was enqueued; null if there was none. */
+  lastAt: string | null;
+}
+
+/** The jobs and schedules of an app. */
+export interface JobOverview {
+  /** The declared kinds in the order of their declaration, then the others. */
+  kinds: readonly JobKind[];
+  /** Statuses whose counting stopped at its limit: their counts are lower bounds. */
+  cappedStatuses: readonly JobStatus[];
+  schedules: readonly ScheduleState[];
+}
+
 type EnqueueArguments<Input> = undefined extends Input
   ? [input?: Input, options?: EnqueueOptions]
   : [input: Input, options?: EnqueueOptions];
@@ -113,6 +148,8 @@ export interface Jobs {
   enqueue(job: string, input?: unknown, options?: EnqueueOptions): Promise<EnqueuedJob>;
   /** Returns a job; undefined if there is none with this id. */
   get(id: string): Promise<JobRecord | undefined>;
+  /** Returns the declared kinds with the numbers of their jobs, counted up to 10,000, and the schedules with their ticks. */
+  overview(): Promise<JobOverview>;
   /** Returns a page of jobs, newest first. `next` is the `after` of the next page; null on the last one. */
   list(filter?: JobFilter): Promise<{ data: JobRecord[]; next: string | null }>;
   /**

@@ -1,7 +1,6 @@
 import type { Viewer } from '../declare/actor.ts';
 import type { FeatureParts } from '../declare/extension.ts';
 import type { JobContext } from '../declare/job.ts';
-import type { JobOverview } from '../declare/job-overview.ts';
 import type { Jobs } from '../declare/job-queue.ts';
 import type { CallerTransaction } from '../declare/service.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -42,8 +41,6 @@ export interface JobRuntime {
 export interface BackgroundJobs {
   /** The app's `app.jobs`, and the `jobs` of hooks, handlers and runs. */
   api: Jobs;
-  /** Reads the declared kinds and schedules with their state, for tools. */
-  readOverview(): Promise<JobOverview>;
   /** The worker, the sweeps, and the data about users. */
   createParts(runtime: JobRuntime): FeatureParts;
 }
@@ -62,6 +59,7 @@ export function createJobs(
   const enqueueJob = createEnqueue(platform, currentTransaction);
   const metrics = createJobMetrics(platform.metrics);
   const records = createJobRecords(database, currentTransaction);
+  const readOverview = createJobOverviewReader(database, { jobs, schedules });
   const api: Jobs = {
     // Not awaited before the first statement: the transaction of the caller must be read at once.
     enqueue: async (job: unknown, ...args: unknown[]) => {
@@ -69,6 +67,7 @@ export function createJobs(
       return enqueueJob(findDeclaredJob(jobs, job), input, options);
     },
     get: (id) => records.get(id),
+    overview: readOverview,
     list: async (filter = {}) => records.list(filter),
     cancel: (id) => records.cancel(id),
     retry(id) {
@@ -82,7 +81,6 @@ export function createJobs(
   };
   return {
     api,
-    readOverview: createJobOverviewReader(database, { jobs, schedules }),
     createParts: ({ context, loadUser }) => ({
       sweeps: [
         ...(schedules.length > 0 ? [createScheduleSweep(platform, schedules)] : []),

@@ -85,7 +85,7 @@ function checkFilter(filter: JobFilter): ErrorDetails {
 }
 
 /** Reads, cancels and retries stored jobs. */
-export interface JobRecords {
+interface JobRecords {
   get(id: string): Promise<JobRecord | undefined>;
   list(filter: JobFilter): Promise<{ data: JobRecord[]; next: string | null }>;
   cancel(id: string): Promise<JobRecord>;

@@ -83,20 +83,42 @@ function waitForRun(running: Promise<unknown>, abort: LazyAbort, onIgnored: () =
 type RunContext = { -readonly [Name in keyof JobContext]: JobContext[Name] };
 
 /** Runs jobs that were claimed. */
-export interface JobRunner {
+export class JobRunner {
+  readonly #dependencies: RunDependencies;
+
+  constructor(dependencies: RunDependencies) {
+    this.#dependencies = dependencies;
+  }
+
   /**
    * Runs a claimed job and stores its result.
    *
    * @param abort aborted when the lease is lost; the runner aborts it at the timeout, and when the process stops
    * @throws FailedRun; LeaseLostError
    */
-  run(job: CompiledJob, claimed: ClaimedJob, slot: Slot, abort: LazyAbort): Promise<AttemptResult>;
-}
+  async run(job: CompiledJob, claimed: ClaimedJob, slot: Slot, abort: LazyAbort): Promise<AttemptResult> {
+    const { store } = this.#dependencies;
+    if (!claimed.isCounted || slot.waitedMs > CHECK_AFTER_MS) await store.start(claimed);
+    if (claimed.attempt > job.retry.attempts)
+      throw new FailedRun(new PermanentFailure('Its workers stopped before the run was finished'), null);
+    const progress = createProgress((report) => store.storeProgress(claimed, report));
+    try {
+      const result = await this.#callRunInTime(job, claimed, abort, progress);
+      slot.free();
+      return await this.#storeResult(claimed, job.name, result, await progress.end());
+    } catch (error) {
+      const lastProgress = await progress.end();
+      if (error instanceof LeaseLostError) throw error;
+      if (error !== STOPPING) throw new FailedRun(error, lastProgress);
+      if ((await store.release(job.name, [claimed])) === undefined)
+        throw new LeaseLostError('it was cancelled or deleted');
+      return { outcome: 'released' };
+    }
+  }
 
-/** Creates the runner of jobs. */
-export function createJobRunner({ store, log, stopping, loadUser, context }: RunDependencies): JobRunner {
   /** Returns what a run gets. Signal and log are created only if the run reads them. */
-  function createContext(job: CompiledJob, claimed: ClaimedJob, abort: LazyAbort, progress: Progress): RunContext {
+  #createContext(job: CompiledJob, claimed: ClaimedJob, abort: LazyAbort, progress: Progress): RunContext {
+    const { context, log } = this.#dependencies;
     let jobLog: Logger | undefined;
     return {
       ...context,
@@ -116,11 +138,11 @@ export function createJobRunner({ store, log, stopping, loadUser, context }: Run
     };
   }
 
-  async function callRun(job: CompiledJob, claimed: ClaimedJob, abort: LazyAbort, progress: Progress) {
+  async #callRun(job: CompiledJob, claimed: ClaimedJob, abort: LazyAbort, progress: Progress) {
     const { userId, requestId } = claimed;
-    const own = createContext(job, claimed, abort, progress);
+    const own = this.#createContext(job, claimed, abort, progress);
     own.input = await readInput(job, claimed.input);
-    if (userId !== null) own.user = await loadUser(userId);
+    if (userId !== null) own.user = await this.#dependencies.loadUser(userId);
     // Changes of the run are recorded for the user and the request that enqueued the job.
     const actor = { user: own.user, req: undefined, requestId: requestId ?? undefined };
     const running = runAsActor(actor, async () => job.run(own));
@@ -130,14 +152,15 @@ export function createJobRunner({ store, log, stopping, loadUser, context }: Run
   }
 
   /** Calls the run, and aborts it at its timeout and when the process stops. */
-  async function callRunInTime(job: CompiledJob, claimed: ClaimedJob, abort: LazyAbort, progress: Progress) {
+  async #callRunInTime(job: CompiledJob, claimed: ClaimedJob, abort: LazyAbort, progress: Progress) {
     const { timeoutMs } = job;
+    const { stopping } = this.#dependencies;
     const onTimeout = () => abort.abort(new JobTimeoutError(`The run took longer than ${timeoutMs} ms`));
     const onStopping = () => abort.abort(stopping.reason);
     const timer = setTimeout(onTimeout, timeoutMs);
     stopping.onAbort(onStopping);
     try {
-      return await callRun(job, claimed, abort, progress);
+      return await this.#callRun(job, claimed, abort, progress);
     } finally {
       clearTimeout(timer);
       stopping.offAbort(onStopping);
@@ -145,32 +168,12 @@ export function createJobRunner({ store, log, stopping, loadUser, context }: Run
   }
 
   /** Stores the result of a run. A result that cannot be stored does not make the run fail, because its work is done. */
-  async function storeResult(claimed: ClaimedJob, name: string, result: unknown, progress: string | null) {
+  async #storeResult(claimed: ClaimedJob, name: string, result: unknown, progress: string | null) {
+    const { store, log } = this.#dependencies;
     const json = result === undefined ? undefined : toStorableJson(result);
     const error = json?.error === undefined ? null : `The result was not stored. ${json.error}`;
     if (error !== null) log.warn({ job: claimed.id, name, error }, 'the result of a job was not stored');
     await store.finish(claimed, { status: 'succeeded', result: json?.text ?? null, error, progress });
     return { outcome: 'succeeded' };
   }
-
-  return {
-    async run(job, claimed, slot, abort) {
-      if (!claimed.isCounted || slot.waitedMs > CHECK_AFTER_MS) await store.start(claimed);
-      if (claimed.attempt > job.retry.attempts)
-        throw new FailedRun(new PermanentFailure('Its workers stopped before the run was finished'), null);
-      const progress = createProgress((report) => store.storeProgress(claimed, report));
-      try {
-        const result = await callRunInTime(job, claimed, abort, progress);
-        slot.free();
-        return await storeResult(claimed, job.name, result, await progress.end());
-      } catch (error) {
-        const lastProgress = await progress.end();
-        if (error instanceof LeaseLostError) throw error;
-        if (error !== STOPPING) throw new FailedRun(error, lastProgress);
-        if ((await store.release(job.name, [claimed])) === undefined)
-          throw new LeaseLostError('it was cancelled or deleted');
-        return { outcome: 'released' };
-      }
-    },
-  };
 }

@@ -228,7 +228,7 @@ export function createCore(
     mail: mail.sender,
     files: files.api,
     senders,
-    readJobOverview: backgroundJobs.readOverview,
+    readJobOverview: backgroundJobs.api.overview,
     mailTexts,
     transaction: createTransactionRunner(platform, records, { push, sendMail, senders }),
     currentTransaction,

@@ -1,5 +1,5 @@
 /** Stops a part of a running process. */
-export type Stop = () => Promise<void>;
+type Stop = () => Promise<void>;
 
 /** How a process stops. The parts of the process are added while it starts. */
 export interface Shutdown {

@@ -7,7 +7,7 @@ import { createClient } from '../support/app.ts';
 import { createTestDatabase } from '../support/database/test-database.ts';
 import { otherAddress } from '../support/other-address.ts';
 import { createAppProject } from '../support/processes/app-project.ts';
-import { startCommand } from '../support/processes/command.ts';
+import { runCommandsInOneProcess, startCommand } from '../support/processes/command.ts';
 
 const database = await createTestDatabase();
 afterAll(() => database.drop());
@@ -96,7 +96,16 @@ test('while belfry dev runs, a saved file restarts it, other commands use its da
   const { dev, port } = await startDev({});
   const list = startCommand(project.folder, 'admin list').ended;
   const second = startCommand(project.folder, 'dev', { PORT: String(await freePort()) }).ended;
+  const [keys, ...migrations] = await runCommandsInOneProcess(
+    ['keys status', 'migrate', 'migrate --dry-run', 'migration status'].map((command) => ({
+      folder: project.folder,
+      command,
+    })),
+  );
   expect(await list).toEqual({ code: 0, output: 'No users found.' });
+  expect(keys).toEqual({ code: 0, output: expect.stringMatching(/^Keys by id:\n.* 1 process encrypts with it/) });
+  const refusal = /^belfry dev is running in this folder, .*\nFor another database, set DATABASE_URL/;
+  expect(migrations).toEqual(Array(3).fill({ code: 1, output: expect.stringMatching(refusal) }));
   expect(await second).toEqual({
     code: 1,
     output: `belfry dev is already running in this folder: http://localhost:${port} (process ${dev.child.pid}). Press Ctrl-C there first.`,

@@ -1,7 +1,10 @@
-import { expect, test, vi } from 'vitest';
+import { Client } from 'pg';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
 import { defineJob } from '../../src/index.ts';
 import { startTestApp } from '../support/app.ts';
+import { createAppProject } from '../support/processes/app-project.ts';
+import { startCommand } from '../support/processes/command.ts';
 import { runCommand } from '../support/processes/in-process.ts';
 import { getUsageError } from '../support/processes/usage-error.ts';
 
@@ -35,6 +38,66 @@ test.each([
   expect(await getUsageError(`jobs ${line}`)).toBe(error);
 });
 
+test.each(['jobs', 'jobs status'])('belfry %s counts the jobs of each kind by status', async (command) => {
+  const letter = defineJob('letter', { run: () => undefined });
+  const [former, unused] = ['former', 'unused'].map((name) => defineJob(name, { run: () => undefined }));
+  const { app, env } = await startTestApp({ resources: [], jobs: [tidy, letter, former!, unused!] });
+  const sql = new Client({ connectionString: env.DATABASE_URL! });
+  await sql.connect();
+  onTestFinished(() => sql.end());
+  const count = (args = '') => runCommand(`${command} ${args}`, app);
+  const insert = (name: string, status: string, jobs: number, runAt = 'now()') =>
+    sql.query(
+      `insert into background_jobs (id, name, status, run_at, finished_at) select $1 || '-' || $2 || '-' || ${runAt} || i, $1, $2, ${runAt},
+         case when $2 not in ('waiting', 'running') then now() end from generate_series(1, $3) i`,
+      [name, status, jobs],
+    );
+  const rows = [
+    ['tidy', { waiting: 5, running: 3, succeeded: 12, failed: 1, cancelled: 2 }, 4],
+    ['letter', { waiting: 1, running: 0, succeeded: 1200, failed: 4, cancelled: 0 }, 0],
+  ] as const;
+  for (const [name, counts, scheduled] of rows) {
+    for (const [status, jobs] of Object.entries(counts))
+      await insert(name, status, status === 'waiting' ? jobs - scheduled : jobs);
+    await insert(name, 'waiting', scheduled, "now() + interval '1 hour'");
+  }
+  const { kinds, cappedStatuses } = JSON.parse((await count('--json')).output);
+  const none = { waiting: 0, running: 0, succeeded: 0, failed: 0, cancelled: 0 };
+  const [described, plain] = [
+    { description: null, isDeclared: true, hasInput: true },
+    { description: null, isDeclared: true, hasInput: false },
+  ];
+  expect(kinds).toEqual([
+    { ...described, name: 'tidy', counts: rows[0][1], scheduled: 4 },
+    { ...plain, name: 'letter', counts: rows[1][1], scheduled: 0 },
+    { ...plain, name: 'former', counts: none, scheduled: 0 },
+    { ...plain, name: 'unused', counts: none, scheduled: 0 },
+  ]);
+  expect(cappedStatuses).toEqual([]);
+  expect((await count()).output.split('\n')).toEqual([
+    'job      waiting           running   succeeded   failed   cancelled',
+    'tidy     5 (4 scheduled)   3         12          1        2',
+    'letter   1                 0         1,200       4        0',
+    'former   0                 0         0           0        0',
+    'unused   0                 0         0           0        0',
+  ]);
+
+  // A long backlog of one kind, due later, hides neither its own due jobs nor those of other kinds.
+  await insert('former', 'waiting', 10_005, "now() + interval '2 hours'");
+  await insert('former', 'waiting', 2);
+  await insert('dropped', 'failed', 1);
+  expect((await count()).output.split('\n')).toEqual([
+    'job       waiting                     running   succeeded   failed   cancelled',
+    'tidy      5+ (4 scheduled)            3         12          1        2',
+    'letter    1+                          0         1,200       4        0',
+    'former    10,000+ (9,998 scheduled)   0         0           0        0',
+    'unused    0+                          0         0           0        0',
+    'dropped   0+                          0         0           1        0',
+    '',
+    'Not declared, so their jobs wait: dropped',
+  ]);
+});
+
 test('a job is enqueued, listed, shown, retried and cancelled', async () => {
   expect((await jobs('list')).output).toBe('No jobs.');
   const { id, created } = await parse('run tidy --input {"days":30} --json');
@@ -56,6 +119,25 @@ test('a job is enqueued, listed, shown, retried and cancelled', async () => {
   expect(later.created).toBe(true);
   expect((await jobs('run tidy --input {"days":1} --unique-key one')).output).toContain('has the same key');
   expect((await jobs(`cancel ${later.id}`)).output).toBe(`Job ${later.id} is cancelled.`);
+});
+
+test('a job that the command enqueues starts without a sweep, although the process of the command ends at once', {
+  timeout: 240_000,
+}, async () => {
+  const hello = defineJob('hello', { run: () => undefined });
+  const options = { resources: [], jobs: [hello], settings: { relay: { sweepMs: 3_600_000 } } };
+  const { app, env } = await startTestApp(options, { roles: 'all' });
+  const project = createAppProject();
+  onTestFinished(project.remove);
+  project.writeApp(`import { createApp, defineJob } from 'belfry';
+    const hello = defineJob('hello', { run: () => undefined });
+    export const app = (environment) => createApp({ resources: [], jobs: [hello] }, environment);`);
+  const { output } = await startCommand(project.folder, 'jobs run hello --json', {
+    SVC_ENCRYPTION_KEYS: Buffer.alloc(32, 1).toString('base64'),
+    ...env,
+  }).ended;
+  const { id } = JSON.parse(output);
+  await vi.waitUntil(async () => (await app.jobs.get(id))?.status === 'succeeded', { timeout: 30_000, interval: 20 });
 });
 
 test('every command of jobs takes --app, which is an option of the command line and not of the job', async () => {

@@ -291,3 +291,21 @@ test('without migrations, and on a database of belfry dev, the error names the c
       ],
     });
 });
+
+test('an app that production refuses can be migrated; doctor names what start refuses', {
+  timeout: 240_000,
+}, async () => {
+  const { begin, run, redis } = await project();
+  writeApp(`import { createApp, defineUser, oidc, simulatedProvider } from 'belfry';
+    export const app = (environment) => createApp({
+      resources: [defineUser()],
+      extensions: [oidc({ providers: { simulated: simulatedProvider() } })],
+    }, environment);`);
+  expect(await run('migration generate init')).toMatchObject({ code: 0 });
+  expect(await run('migrate', { NODE_ENV: 'production' })).toEqual({ code: 0, output: ['0000_init applied', DONE] });
+  const SVC_ENCRYPTION_KEYS = Buffer.alloc(32, 1).toString('base64');
+  const production = { NODE_ENV: 'production', ...redis, SVC_ENCRYPTION_KEYS, APP_URL: 'https://api.example.com' };
+  const refusal = expect.stringContaining('oidc.providers.simulated: the simulated provider lets anyone sign in');
+  for (const command of ['start relay', 'doctor'])
+    expect(await begin(command, production).ended).toMatchObject({ code: 1, output: refusal });
+});

@@ -3,7 +3,7 @@ import { isId } from '../../platform/helpers/ids.ts';
 import { type DevicePlatform, maskToken, SIMULATED_PREFIX } from './token.ts';
 
 /** A device of any user, as administrators see it. Times are ISO 8601. */
-export interface RegisteredDevice {
+interface RegisteredDevice {
   id: string;
   user: string;
   platform: DevicePlatform;

@@ -43,7 +43,7 @@ export const emailProofs = pgTable(
 export const ownedProofs = defineOwnedTable(emailProofs);
 
 /** What a proof is for. */
-export type ProofPurpose = 'verify' | 'change' | 'undo' | 'sign-in';
+type ProofPurpose = 'verify' | 'change' | 'undo' | 'sign-in';
 
 /** Wrong codes after which a code stops working. With six digits, a code is guessed with a chance of 1 in 200,000. */
 const MAX_WRONG_CODES = 5;

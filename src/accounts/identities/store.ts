@@ -47,7 +47,7 @@ const HAS_IDENTITY = 'select 1 from user_identities where user_id = $1 limit 1';
 const REMOVE = 'delete from user_identities where id = $1 and user_id = $2 returning provider';
 
 /** An identity as its own user sees it. */
-export interface OwnIdentity {
+interface OwnIdentity {
   id: string;
   provider: string;
   email: string | null;

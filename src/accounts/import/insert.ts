@@ -6,7 +6,7 @@ import type { ImportRow } from './row.ts';
 export type InsertResult = 'imported' | 'existing' | 'taken' | 'deleted';
 
 /** Stores the rows of an import. */
-export interface RowInserter {
+interface RowInserter {
   /**
    * Stores rows in one statement and returns a result for each row, in order:
    *

@@ -11,7 +11,7 @@ type Decide<T> = (held: LockoutState, now: number) => Transition<T>;
  * Stores the lockout state of each name. The library of the rate limits could not: it stores one number per name, with one end. A lockout needs
  * the time of each failure, running attempts that end with their process, and a lock that a right password does not lift.
  */
-export interface LockoutStore {
+interface LockoutStore {
   /** Changes the state of a key atomically. Never fails: while Redis is unreachable, each process uses its own memory. */
   changeState<T>(key: string, decide: Decide<T>): Promise<T>;
   /**

@@ -7,7 +7,7 @@ const POLL_MS = 100;
 const MAX_WAITING = 1000;
 
 /** A wait queue for each key: first come, first served. Only the first caller in a queue polls. */
-export interface WaitQueues {
+interface WaitQueues {
   /**
    * Waits until the caller is first in the queue of the key, then calls `attempt` until the result is not `wait`, and returns that result.
    *

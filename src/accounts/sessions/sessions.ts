@@ -65,7 +65,7 @@ type ListedRow = [string, string, string, string, string, string, string, string
 type SessionClient = Parameters<typeof addressOf>[0] & { headers: Pick<IncomingHttpHeaders, 'user-agent'> };
 
 /** A new session. The token is returned here and never again. */
-export interface NewSession {
+interface NewSession {
   token: string;
   /** When the session expires, ISO 8601. */
   expiresAt: string;

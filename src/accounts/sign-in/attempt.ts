@@ -10,7 +10,7 @@ interface AttemptDependencies {
 }
 
 /** A sign-in with an e-mail address, whether or not it has an account. */
-export interface SignInAttempt {
+interface SignInAttempt {
   email: string;
   request: Request;
 }

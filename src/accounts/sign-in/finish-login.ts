@@ -44,7 +44,7 @@ export interface LoginDependencies {
 }
 
 /** A sign-in whose credential was correct. */
-export interface VerifiedLogin {
+interface VerifiedLogin {
   account: Account;
   request: Request;
   /** As in `session.method`. */

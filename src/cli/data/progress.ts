@@ -6,7 +6,7 @@ const UPDATE_MS = 100;
 const LINE_MS = 5000;
 
 /** The progress of a command, on standard error, because its output may be the data itself. */
-export interface Progress {
+interface Progress {
   /**
    * @param rows the rows so far
    * @param done the finished part, from 0 to 1; undefined if the total is unknown

@@ -3,6 +3,12 @@ import type { GuardedProcess } from '../../dev-servers/run-guarded.ts';
 
 const SETTLE_MS = 80;
 
+/**
+ * The names of files that an app is made of: what Node.js and browsers load, and SQL. Editors and other programs write further files next to
+ * them, such as locks (`.#app.ts`) and databases.
+ */
+const IS_PART_OF_APP = /(?:^|[\\/])[^.\\/][^\\/]*\.(?:[cm]?[jt]s|[jt]sx|json|wasm|node|sql|html|css|svg)$/;
+
 /** A process that restarts when files change. */
 export interface RestartingProcess {
   /** Resolves once changes are detected. */
@@ -12,7 +18,7 @@ export interface RestartingProcess {
 }
 
 /**
- * Starts a process and restarts it when a file in one of the folders changes. If it has exited by itself (an error in a
+ * Starts a process and restarts it when a file of the app in one of the folders changes. If it has exited by itself (an error in a
  * declaration), the next change starts it again. Node's own watch mode loses files that an editor replaces when it saves.
  *
  * @param start starts the process
@@ -32,7 +38,8 @@ export function restartOnChange(
   function startProcess(): GuardedProcess {
     const running = start();
     void running.exited.then((code) => {
-      if (running === current && !stopped && code !== 0) announce('Waiting for a file change.');
+      // A change that was detected while it ended restarts it.
+      if (running === current && !stopped && timer === undefined && code !== 0) announce('Waiting for a file change.');
     });
     return running;
   }
@@ -47,10 +54,12 @@ export function restartOnChange(
 
   const watcher = watch(folders, { ignoreInitial: true });
   watcher.on('all', (_event, file) => {
+    if (!IS_PART_OF_APP.test(file)) return;
     clearTimeout(timer);
     // Several files saved at once, or one file saved in steps, cause one restart.
     timer = setTimeout(() => {
       announce(`${file} changed, restarting.`);
+      timer = undefined;
       work = work.then(restartProcess);
     }, SETTLE_MS);
   });

@@ -1,6 +1,13 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { type AppOpener, DATABASE_ONLY, findProject, loadEnvironmentFile } from '../project/project.ts';
+import {
+  type AppOpener,
+  DATABASE_ONLY,
+  DEVELOPMENT_ENVIRONMENT,
+  findProject,
+  loadEnvironmentFile,
+} from '../project/project.ts';
 import { ReportedFailure } from '../terminal/terminal.ts';
 import { addGenerateOptions, readMigrationArguments } from './arguments.ts';
 
@@ -14,8 +21,19 @@ function readDirectUrl(): string | undefined {
   return process.env.DATABASE_DIRECT_URL || process.env.DATABASE_URL || undefined;
 }
 
+/** Refuses to look for migrations in the database of `belfry dev`, which has none. @throws Error if it is the only database that is known */
+function refuseDevelopmentDatabase(command: Command): void {
+  const project = findProject(command.optsWithGlobals().app);
+  loadEnvironmentFile(project);
+  if (process.env.DATABASE_URL || !existsSync(join(project.root, DEVELOPMENT_ENVIRONMENT))) return;
+  throw new Error(
+    'belfry dev is running in this folder, and changes its database at every save, without migrations.\nFor another database, set DATABASE_URL in the shell or in .env.',
+  );
+}
+
 /** Prints what a database has (`status`), or what it lacks (`sql`). This also validates the environment. */
 async function printState(command: Command, openApp: AppOpener, what: 'status' | 'sql'): Promise<void> {
+  refuseDevelopmentDatabase(command);
   await openApp({
     command: 'migration',
     appFile: command.optsWithGlobals().app,
@@ -35,6 +53,7 @@ export function addMigrateCommand(program: Command, openApp: AppOpener): void {
     .option('--dry-run', 'Print the SQL of the pending migrations instead of running it')
     .action(async ({ dryRun }: { dryRun?: boolean }, command: Command) => {
       if (dryRun) return printState(command, openApp, 'sql');
+      refuseDevelopmentDatabase(command);
       const app = await openApp({
         command: 'migrate',
         appFile: command.optsWithGlobals().app,

@@ -20,7 +20,7 @@ const MAX_NAMED = 10;
  *
  * @throws ApiError CONFLICT naming the organisations
  */
-export type AssertNotLastOwner = (users: readonly string[], tx: Executor) => Promise<void>;
+type AssertNotLastOwner = (users: readonly string[], tx: Executor) => Promise<void>;
 
 export function createLastOwnerCheck(
   context: Pick<OrganisationContext, 'users' | 'organisations' | 'memberships' | 'roles'>,

@@ -25,7 +25,7 @@ import { RECORD_USE, SELECT_PASSKEY, SELECT_USER_OF_CREDENTIAL } from './sql.ts'
 import { createRequestOptions, verifyUse } from './webauthn.ts';
 
 /** The outcome of using a passkey. Whatever it is, the challenge is used up. */
-export type PasskeyUse =
+type PasskeyUse =
   | { kind: 'passed'; passwordProof: string }
   /** The challenge is used, expired, or was opened for another purpose, user or session. */
   | { kind: 'no-challenge' }

@@ -94,7 +94,7 @@ export async function openSecondFactorChallenge(
 }
 
 /** A challenge that has been used up. */
-export interface ClaimedChallenge {
+interface ClaimedChallenge {
   /** Whether the challenge in a response is this one. */
   isChallenge(challenge: string): boolean;
   /** Of a second factor; otherwise empty. */

@@ -1,5 +1,5 @@
 /** The client data that a browser collects for a passkey: https://www.w3.org/TR/webauthn-3/#dictionary-client-data */
-export interface ClientData {
+interface ClientData {
   type: string;
   challenge: string;
   origin: string;

@@ -69,7 +69,7 @@ export async function createRequestOptions(
 }
 
 /** The result of a verification. `reason` is a text for the client, `cause` the error of the library. */
-export type Verified<T> = { ok: true; value: T } | { ok: false; reason: string; cause?: unknown };
+type Verified<T> = { ok: true; value: T } | { ok: false; reason: string; cause?: unknown };
 
 const UNVERIFIED = 'Must be the response of a passkey to these options, with user verification';
 
@@ -151,7 +151,7 @@ export function verifyCreation(
 }
 
 /** The stored part of a passkey that its responses are verified against. */
-export interface StoredCredential {
+interface StoredCredential {
   userId: string;
   /** COSE, base64url. */
   publicKey: string;

@@ -32,7 +32,7 @@ export function fingerprintOf(userId: string, device: string, ip: string): strin
 }
 
 /** A sign-in, as far as it identifies the device. */
-export interface DeviceSighting {
+interface DeviceSighting {
   userId: string;
   /** Browser and operating system, as from `describeUserAgent`. */
   device: string;

@@ -25,13 +25,13 @@ const SETTING_OF = {
 } as const satisfies Partial<Record<keyof MailVariables, keyof SecurityMailsSettings>>;
 
 /** The kind of an e-mail of this extension. */
-export type SecurityMailKind = keyof typeof SETTING_OF;
+type SecurityMailKind = keyof typeof SETTING_OF;
 
 /** The variables of an e-mail that come from the event; the others are read when the e-mail is sent. */
 type EventVariables<K extends SecurityMailKind> = Omit<MailVariables[K], Exclude<keyof SecurityNotice, 'ip'>>;
 
 /** Stores an e-mail to a user to be composed later, unless it is switched off. */
-export type QueueSecurityMail = <K extends SecurityMailKind>(
+type QueueSecurityMail = <K extends SecurityMailKind>(
   kind: K,
   userId: string,
   about: EventVariables<K>,

@@ -4,7 +4,7 @@ import { colorSettings, pathSettingSchema, titleSettingSchema } from '../../exte
 const RADIUS_ERROR = 'must be a number of pixels from 0 to 32';
 
 /** The theme: colours for light and dark, and the radius of corners. Only hex colours and numbers, so that it can contain no CSS. */
-export const themeSchema = z.strictObject({
+const themeSchema = z.strictObject({
   ...colorSettings,
   radius: z.number({ error: RADIUS_ERROR }).min(0, { error: RADIUS_ERROR }).max(32, { error: RADIUS_ERROR }).optional(),
   /** Colours for users who prefer dark pages. Left out: the default dark colours, and `accent`. */

@@ -28,16 +28,16 @@ function codesLockedError(leftMs: number): ApiError {
 export const CODE_METHODS = ['totp', 'recovery'] as const;
 
 /** One of these kinds of code. */
-export type CodeMethod = (typeof CODE_METHODS)[number];
+type CodeMethod = (typeof CODE_METHODS)[number];
 
 /** A code from a request. */
-export interface GivenCode {
+interface GivenCode {
   method: CodeMethod;
   code: string;
 }
 
 /** The second factor of a user. Its row is locked until the transaction ends. */
-export interface SecondFactor {
+interface SecondFactor {
   userId: string;
   /** Ciphertext of the TOTP secret. */
   secret: string;

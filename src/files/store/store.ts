@@ -39,7 +39,7 @@ export function isRemoved({ state }: Pick<FileRow, 'state'>): boolean {
 }
 
 /** A new upload. */
-export type NewUpload = Pick<
+type NewUpload = Pick<
   FileRow,
   'id' | 'resource' | 'field' | 'userId' | 'tokenHash' | 'storageKey' | 'name' | 'type' | 'bytes' | 'uploadMetadata'
 > & { uploader: string; isResumable: boolean; variants: Record<string, { key: string }> | undefined };
@@ -55,7 +55,7 @@ export interface StoredContent {
 }
 
 /** A new copy of a resumable upload. Its row exists before its bytes, so that a sweep removes them if the process dies. */
-export interface UploadCopy {
+interface UploadCopy {
   /** The id of the row. */
   id: string;
   storageKey: string;

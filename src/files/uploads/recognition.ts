@@ -12,7 +12,7 @@ import type { ImageFacts } from './images.ts';
 import type { UploadTarget } from './targets.ts';
 
 /** A file whose first bytes have been looked at, and whose type the field may accept. */
-export interface RecognizedUpload {
+interface RecognizedUpload {
   /** The type, as far as the first bytes tell it. */
   type: string;
   /**

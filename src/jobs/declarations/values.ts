@@ -9,7 +9,7 @@ const MAX_KEYS = 1000;
 const MAX_ERROR_BYTES = 1024;
 
 /** A value as JSON text, or why it cannot be stored. */
-export type JsonText = { text: string; error?: undefined } | { text?: undefined; error: string };
+type JsonText = { text: string; error?: undefined } | { text?: undefined; error: string };
 
 /** Whether all texts in a value that JSON.parse returned can be stored. The caller has checked how deeply it is nested. */
 function hasStorableTexts(value: unknown): boolean {

@@ -95,7 +95,7 @@ interface StoredRow extends QueuedRow {
 }
 
 /** Enqueues a job, in the caller's transaction if there is one. */
-export type EnqueueJob = (job: CompiledJob, input: unknown, options?: EnqueueOptions) => Promise<EnqueuedJob>;
+type EnqueueJob = (job: CompiledJob, input: unknown, options?: EnqueueOptions) => Promise<EnqueuedJob>;
 
 /**
  * Creates the function that enqueues jobs.

@@ -1,5 +1,6 @@
 import type { Executor } from '../../platform/data/postgres/queryable.ts';
 import { newId } from '../../platform/helpers/ids.ts';
+import type { Logger } from '../../platform/observability/log.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Sweep } from '../../platform/work/outbox/relay.ts';
 import { createQueueEntries, queueOfJob } from '../queue/queue.ts';
@@ -73,6 +74,71 @@ export function selectDueTicks(
   return { enqueued, last, dropped: due.length - enqueued.length };
 }
 
+type SweepDependencies = Pick<Platform, 'database' | 'log'>;
+
+/** Whether the job of an earlier tick is still open. */
+async function isBusy(tx: Executor, { name }: CompiledSchedule): Promise<boolean> {
+  return (await tx.write({ text: FIND_OPEN, values: [name] })).length > 0;
+}
+
+/** Stores the jobs of due ticks. Returns their ids. */
+async function enqueueTicks(
+  tx: Executor,
+  log: Logger,
+  schedule: CompiledSchedule,
+  { enqueued, dropped, last }: DueTicks,
+): Promise<string[]> {
+  const { name, job, input, overlap, catchUp } = schedule;
+  const tick = new Date(last).toISOString();
+  const isAtLeast = dropped + enqueued.length > MAX_CAUGHT_UP;
+  if (dropped > 0) {
+    const level = catchUp === 'all' ? 'warn' : 'info';
+    log[level](
+      { schedule: name, tick, dropped: isAtLeast ? `at least ${dropped}` : dropped },
+      'missed ticks of a schedule are not enqueued',
+    );
+  }
+  if (enqueued.length === 0) return [];
+  // Several missed ticks (`catchUp: 'all'`) are all enqueued, even while the job of an earlier one is open.
+  if (overlap === 'skip' && enqueued.length === 1 && (await isBusy(tx, schedule))) {
+    log.info(
+      { schedule: name, tick },
+      'a tick of a schedule is skipped, because the job of an earlier one is still open',
+    );
+    return [];
+  }
+  const values = [enqueued.map(() => newId()), enqueued, job.name, input, name];
+  return (await tx.write<[string]>({ text: INSERT_JOBS, values })).map(([id]) => id);
+}
+
+/**
+ * Handles the due ticks of a schedule in one transaction. Returns the ids of the new jobs.
+ *
+ * @param firstAt when this process ran the sweep first: ticks of a new schedule before that are not missed ones
+ */
+async function handleSchedule(
+  { database, log }: SweepDependencies,
+  schedule: CompiledSchedule,
+  firstAt: number,
+): Promise<string[]> {
+  const { name, definition, ticks } = schedule;
+  const nextAfter = (afterMs: number) => ticks.next(afterMs) ?? NEVER_MS;
+  return database.transaction(async (tx) => {
+    await tx.write({ text: INSERT, values: [name, definition, nextAfter(firstAt)] });
+    type Row = [definition: string, nextAt: number, lastAt: number | null, now: number];
+    const [row] = await tx.write<Row>({ text: CLAIM, values: [name] });
+    if (row === undefined) return [];
+    const [known, storedNextAt, lastAt, now] = row;
+    // Ticks of a new definition count from the start of this process: earlier ticks are not made up.
+    const nextAt = known === definition ? storedNextAt : nextAfter(Math.max(lastAt ?? 0, firstAt));
+    const due = nextAt > now ? undefined : selectDueTicks(schedule, nextAt, now);
+    const ids = due === undefined ? [] : await enqueueTicks(tx, log, schedule, due);
+    const movedTo = nextAt > now ? nextAt : nextAfter(now);
+    await tx.write({ text: MOVE_ON, values: [name, definition, movedTo, due?.last] });
+    return ids;
+  });
+}
+
 /** Creates the sweep that enqueues the jobs of schedules. Each tick is enqueued once, however many relays run the sweep. */
 export function createScheduleSweep(
   { database, queues, log }: Pick<Platform, 'database' | 'queues' | 'log'>,
@@ -81,61 +147,7 @@ export function createScheduleSweep(
   const byName = new Map(schedules.map((schedule) => [schedule.name, schedule]));
   const names = [...byName.keys()];
   const definitions = schedules.map(({ definition }) => definition);
-  /** When this process ran the sweep first: ticks of a new schedule before that are not missed ones. */
   let startedAt: number | undefined;
-
-  /** Whether the job of an earlier tick is still open. */
-  async function isBusy(tx: Executor, { name }: CompiledSchedule): Promise<boolean> {
-    return (await tx.write({ text: FIND_OPEN, values: [name] })).length > 0;
-  }
-
-  async function enqueueTicks(
-    tx: Executor,
-    schedule: CompiledSchedule,
-    { enqueued, dropped, last }: DueTicks,
-  ): Promise<string[]> {
-    const { name, job, input, overlap, catchUp } = schedule;
-    const tick = new Date(last).toISOString();
-    const isAtLeast = dropped + enqueued.length > MAX_CAUGHT_UP;
-    if (dropped > 0) {
-      const level = catchUp === 'all' ? 'warn' : 'info';
-      log[level](
-        { schedule: name, tick, dropped: isAtLeast ? `at least ${dropped}` : dropped },
-        'missed ticks of a schedule are not enqueued',
-      );
-    }
-    if (enqueued.length === 0) return [];
-    // Several missed ticks (`catchUp: 'all'`) are all enqueued, even while the job of an earlier one is open.
-    if (overlap === 'skip' && enqueued.length === 1 && (await isBusy(tx, schedule))) {
-      log.info(
-        { schedule: name, tick },
-        'a tick of a schedule is skipped, because the job of an earlier one is still open',
-      );
-      return [];
-    }
-    const values = [enqueued.map(() => newId()), enqueued, job.name, input, name];
-    return (await tx.write<[string]>({ text: INSERT_JOBS, values })).map(([id]) => id);
-  }
-
-  /** Handles the due ticks of a schedule in one transaction. Returns the ids of the new jobs. */
-  async function handleSchedule(schedule: CompiledSchedule, firstAt: number): Promise<string[]> {
-    const { name, definition, ticks } = schedule;
-    const nextAfter = (afterMs: number) => ticks.next(afterMs) ?? NEVER_MS;
-    return database.transaction(async (tx) => {
-      await tx.write({ text: INSERT, values: [name, definition, nextAfter(firstAt)] });
-      type Row = [definition: string, nextAt: number, lastAt: number | null, now: number];
-      const [row] = await tx.write<Row>({ text: CLAIM, values: [name] });
-      if (row === undefined) return [];
-      const [known, storedNextAt, lastAt, now] = row;
-      // Ticks of a new definition count from the start of this process: earlier ticks are not made up.
-      const nextAt = known === definition ? storedNextAt : nextAfter(Math.max(lastAt ?? 0, firstAt));
-      const due = nextAt > now ? undefined : selectDueTicks(schedule, nextAt, now);
-      const ids = due === undefined ? [] : await enqueueTicks(tx, schedule, due);
-      const movedTo = nextAt > now ? nextAt : nextAfter(now);
-      await tx.write({ text: MOVE_ON, values: [name, definition, movedTo, due?.last] });
-      return ids;
-    });
-  }
 
   return {
     name: 'job schedules',
@@ -150,7 +162,7 @@ export function createScheduleSweep(
       const results = await Promise.allSettled(
         found.map(async ([name]) => {
           const schedule = byName.get(name)!;
-          const ids = await handleSchedule(schedule, firstAt);
+          const ids = await handleSchedule({ database, log }, schedule, firstAt);
           count += ids.length;
           await queues.add(queueOfJob(schedule.job.name), createQueueEntries(ids.map((id) => ({ id, claims: 0 }))));
         }),

@@ -15,7 +15,7 @@ type StandardResult<Output> =
   | { readonly issues: readonly StandardIssue[] };
 
 /** A validation error: its message and its path in the value. */
-export interface StandardIssue {
+interface StandardIssue {
   readonly message: string;
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }

@@ -9,7 +9,7 @@ const CHECK_EVERY_MS = 20;
 const MAX_ACCEPTING_TURNS = 100;
 
 /** Closes the connections of a server without losing requests. */
-export interface ConnectionDrain {
+interface ConnectionDrain {
   /** From now on, every response closes its connection, so that the client opens its next connection to another process. */
   start(): void;
   /** Must be called with each response before its handler runs. */

@@ -47,7 +47,7 @@ export interface ServedFile {
 }
 
 /** A page whose scripts are ES modules without a build step. */
-export interface ModulePage {
+interface ModulePage {
   /** Returns the HTML of the page, which is the same at all of its paths. */
   getPage(): Promise<ServedContent>;
   /** The scripts, styles and images of the page, and the modules of packages that it imports. */
@@ -63,7 +63,7 @@ export interface PageSources {
 }
 
 /** How `createModulePage` builds a page. */
-export interface ModulePageOptions {
+interface ModulePageOptions {
   /** The folder of the page's files. Its `index.html` is the shell, with the placeholders `"$importMap$"` and `$preloads$`. */
   folder: URL;
   /** The path below which the assets are served: `/console/assets`. */

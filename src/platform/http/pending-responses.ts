@@ -5,7 +5,7 @@ import { addressOf, clientKeyOf } from './client-address.ts';
 import { createPerRequestStore } from './per-request.ts';
 
 /** Limits for the memory that responses use, from the time their data is loaded until the client has received them. */
-export interface PendingBounds {
+interface PendingBounds {
   /** Maximum bytes of unread responses of one client. */
   pendingBytesPerClient: number;
   /** Maximum bytes of unread responses of all clients of the process. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 
 /** Stores at most one value per request. */
-export interface PerRequestStore<Value> {
+interface PerRequestStore<Value> {
   get(req: IncomingMessage): Value | undefined;
   set(req: IncomingMessage, value: Value): void;
   delete(req: IncomingMessage): void;

@@ -31,7 +31,7 @@ export interface ListeningServer {
 }
 
 /** How a server treats clients that do not read their responses. */
-export interface StallRules {
+interface StallRules {
   /** How long a client may read almost nothing, in ms. */
   stallMs: number;
   /** Whether response memory is short for the client of a connection. If so, the client must read faster. */

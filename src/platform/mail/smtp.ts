@@ -9,7 +9,7 @@ const SOCKET_TIMEOUT_MS = 20_000;
 const SEND_TIMEOUT_MS = 60_000;
 
 /** Sends e-mails to a mail server. */
-export interface Smtp {
+interface Smtp {
   /**
    * Resolves when the server has accepted the e-mail.
    *

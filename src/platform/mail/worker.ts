@@ -25,7 +25,7 @@ const ERROR_MAX = 500;
 const ADDRESS = /[^\s<>"(),:;]+@[^\s<>"'(),:;]+/g;
 
 /** The input of a composer. */
-export interface ComposerInput {
+interface ComposerInput {
   data: Record<string, unknown>;
   /** When the e-mail was requested, ISO 8601. */
   requestedAt: string;

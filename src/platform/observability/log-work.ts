@@ -29,7 +29,7 @@ export interface WorkLine {
 }
 
 /** Options of the log line of a unit of work. */
-export interface WorkLineOptions {
+interface WorkLineOptions {
   /** Default `info`. */
   level?: 'info' | 'warn' | 'error';
   /**

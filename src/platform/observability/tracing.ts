@@ -5,10 +5,10 @@ import type { Logger } from './log.ts';
 import { isProviderRegistered, type TracingSettings, type TracingVariables } from './tracing-environment.ts';
 
 /** What is known about a span. Attributes contain no personal data, no secrets and no content of records. */
-export type SpanAttributes = Record<string, string | number | boolean | undefined>;
+type SpanAttributes = Record<string, string | number | boolean | undefined>;
 
 /** A span to start. */
-export interface SpanStart {
+interface SpanStart {
   name: string;
   /** Default `internal`. */
   kind?: 'internal' | 'server' | 'client' | 'consumer';

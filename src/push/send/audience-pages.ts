@@ -48,7 +48,7 @@ export interface StoredPage {
 }
 
 /** What is needed to look up devices and to put them in chunks. */
-export interface PageContext {
+interface PageContext {
   transports: readonly Transport[];
   log: Logger;
   /** Whether to send to simulated devices. */

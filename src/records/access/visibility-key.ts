@@ -4,7 +4,7 @@ import type { CompiledPolicy, Viewer } from '../../declare/policy.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 
 /** Groups viewers who see the same data of a resource. One response can be sent to all viewers of a group. */
-export interface VisibilityKey {
+interface VisibilityKey {
   /**
    * The key of a viewer. Viewers with equal keys see the same data of every record, except for the users that `ownersIn` returns. If a
    * scope or policy function decides about visibility, each viewer has a key of their own.

@@ -41,7 +41,7 @@ export interface FunctionTerm {
 }
 
 /** A term of the order of groups. `key` is the key of a group term, the key of a function term, or `count`. */
-export interface GroupSortTerm {
+interface GroupSortTerm {
   key: string;
   descending: boolean;
 }

@@ -104,7 +104,7 @@ function groupSizeSql(groups: readonly GroupTerm[]): string {
 }
 
 /** A statement that computes aggregates, and the parts that limit its result to the size of a response. */
-export interface AggregateStatement extends UnnamedStatement {
+interface AggregateStatement extends UnnamedStatement {
   /** The columns: the group terms, the count if it is requested, the functions, the number of all groups. */
   columns: string;
   /** The bytes of a row, as SQL. */

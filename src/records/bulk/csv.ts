@@ -21,7 +21,7 @@ export interface CsvRow {
 }
 
 /** A CSV text that is read row by row. */
-export interface CsvSource {
+interface CsvSource {
   delimiter: string;
   /** How the cells are separated, for messages, if it was detected and is not the comma: `semicolons`. */
   detected: string | undefined;

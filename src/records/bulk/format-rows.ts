@@ -12,7 +12,7 @@ export function exportColumnsOf({ readable, timestamps }: Pick<BulkResource, 're
 const BYTE_ORDER_MARK = '\ufeff';
 
 /** Formats the lines of a file. */
-export interface RowFormatter {
+interface RowFormatter {
   /** The first line; empty for NDJSON. */
   header: string;
   /** Formats records as lines. */

@@ -26,7 +26,7 @@ export interface RowSource {
 }
 
 /** How a file is read. */
-export interface ReadOptions {
+interface ReadOptions {
   format: Format;
   /** The character between two cells of a CSV file. Left out: it is detected. */
   delimiter?: string | undefined;

@@ -13,7 +13,7 @@ import type { Store } from '../store/store.ts';
 const MAX_CAPPED_TOTAL = 10_000;
 
 /** How to read a page. */
-export interface PageRead {
+interface PageRead {
   store: Store;
   query: ListQuery;
   after: Position | undefined;

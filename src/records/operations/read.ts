@@ -49,7 +49,7 @@ const MAX_LIMIT_OF_CODE = 1000;
 const EACH_PAGE_LENGTH = 100;
 
 /** A page of stored records, and its query. */
-export interface StoredPage {
+interface StoredPage {
   records: StoredRecord[];
   query: ListQuery;
   meta: PageMeta | CursorMeta;

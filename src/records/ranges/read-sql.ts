@@ -36,7 +36,7 @@ export function rangedTotalSql(table: string): string {
 }
 
 /** The SQL of a page that begins in a range. */
-export interface RangedPageSql {
+interface RangedPageSql {
   /** The common table expressions, after `with`. */
   with: string;
   /** The condition of the rows from the beginning of the range on, in the order of the list. */

@@ -26,7 +26,7 @@ import { createForeignKeyConflict, createRestrictedError } from './restricted.ts
  * @param ids the ids of the deleted records
  * @param operation the context of the deletion
  */
-export type DeletionStep = (
+type DeletionStep = (
   ids: readonly string[],
   operation: Pick<OperationContext, 'req'>,
   tx: CallerTransaction,

@@ -7,7 +7,7 @@ import { InputError } from '../schema/rule-errors.ts';
 import { type LookupContext, lookUpRecords, type RecordLookup } from './record-lookup.ts';
 
 /** Validated values of a record whose references are checked before they are written. */
-export interface ReferencingValues {
+interface ReferencingValues {
   values: Values;
   /** Whether the caller of a write with a user's privilege chose this id in a field, rather than code: a hook or a default. */
   isChosenByCaller(field: string, id: string): boolean;

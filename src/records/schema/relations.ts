@@ -87,7 +87,7 @@ export function relationJoinSql(relation: Relation, from: string, to: string): s
 }
 
 /** The reverse relation that an include returns: its records (`comments`), or their number (`commentsCount`). */
-export interface IncludedRelation {
+interface IncludedRelation {
   relation: Relation;
   counts: boolean;
 }

@@ -8,7 +8,7 @@ import { expandReferences } from './expand.ts';
 import { type SerializedRecord, serializeFields } from './serialize-fields.ts';
 
 /** The fields of a record that a client requested, and the references to expand in addition to those that are always expanded. */
-export type Selection = Pick<ListQuery, 'include' | 'fields'>;
+type Selection = Pick<ListQuery, 'include' | 'fields'>;
 
 const DEFAULT_SELECTION: Selection = { include: new Map(), fields: undefined };
 

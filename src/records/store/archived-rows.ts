@@ -19,7 +19,7 @@ export function createArchiveLockStatement(resource: CompiledResource, id: strin
 }
 
 /** A search for the deleted records of one resource that refer to others by a field. */
-export interface ArchiveSearch {
+interface ArchiveSearch {
   resource: CompiledResource;
   field: CompiledField;
   /** The ids of the records that they refer to. */

@@ -20,7 +20,7 @@ export interface RecordTimes {
 }
 
 /** How an update finds out whether it changes the record. */
-export interface ComparedUpdate {
+interface ComparedUpdate {
   /** The record before the update, if it was loaded and cannot have changed since. */
   before?: StoredRecord | undefined;
   /** Whether the update counts as a change in any case. */
@@ -42,12 +42,12 @@ export interface WriteResult {
 }
 
 /** A page of a search that examines only some rows. */
-export interface SearchedPage extends MeasuredPage<StoredRecord> {
+interface SearchedPage extends MeasuredPage<StoredRecord> {
   end: StoredRecord | undefined;
 }
 
 /** A record of a reverse relation, with the id of the record to which it refers. */
-export interface RelatedRecord {
+interface RelatedRecord {
   parent: string;
   record: StoredRecord;
 }

@@ -9,7 +9,7 @@ const FIRST_ADJUSTMENT_MS = 15_000;
 const POOLED_MAX = 20;
 
 /** What a `web` process without POOL_MAX may use. */
-export interface ConnectionShare {
+interface ConnectionShare {
   /** The maximum number of connections of the process. */
   poolMax: number;
   /** The connections that the server allows. */

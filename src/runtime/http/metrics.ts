@@ -161,7 +161,7 @@ function reportTotals(processes: Pick<ProcessRegistry, 'report'>): Totals {
 }
 
 /** Counts a request. Call it at the start of each; the returned function must be called once, when the request has ended. */
-export type RequestCounter = (req: IncomingMessage) => (res: ServerResponse, seconds: number) => void;
+type RequestCounter = (req: IncomingMessage) => (res: ServerResponse, seconds: number) => void;
 
 /**
  * Registers the metrics of HTTP requests, reports the requests of the last minutes, and adds slow ones to the slow log. The metrics include

@@ -57,7 +57,7 @@ export async function applyMigrations(
 }
 
 /** How long a statement waits for a lock (`lockMs`), the pause before it is tried again, and the maximum number of tries. */
-export interface LockRetry {
+interface LockRetry {
   lockMs: number;
   pauseMs: number;
   tries: number;

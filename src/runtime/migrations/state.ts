@@ -7,7 +7,7 @@ import type { Migration } from './journal.ts';
 import { readMigrations } from './read-migrations.ts';
 
 /** Runs queries and returns rows as objects. */
-export interface Queryable {
+interface Queryable {
   // biome-ignore lint/suspicious/noExplicitAny: rows are typed by the caller
   query(text: string, values?: unknown[]): Promise<{ rows: any[] }>;
 }

@@ -14,7 +14,7 @@ import type { Components, Json } from './schema.ts';
 import { shapeSchema } from './shape.ts';
 
 /** The inputs of an app's OpenAPI document. */
-export interface DocumentParts {
+interface DocumentParts {
   /** All routes of the app, in the order of mounting. */
   routes: readonly Route[];
   resources: readonly CompiledResource[];

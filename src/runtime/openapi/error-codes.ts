@@ -14,7 +14,7 @@ const BODY_CODES: readonly ErrorCode[] = [
 ];
 
 /** The facts on which the errors of a route depend, besides the route itself. */
-export interface RouteFacts {
+interface RouteFacts {
   policy: CompiledPolicy;
   /** The resource of a CRUD route; undefined for other routes. */
   resource: CompiledResource | undefined;

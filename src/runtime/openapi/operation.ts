@@ -71,7 +71,7 @@ function describeAccess(route: Route, policy: CompiledPolicy, schemes: readonly 
 }
 
 /** The inputs of operations, besides their routes. */
-export interface OperationParts {
+interface OperationParts {
   resources: ReadonlyMap<string, CompiledResource>;
   schemes: readonly SignInScheme[];
   settings: Settings;

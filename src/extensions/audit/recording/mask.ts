@@ -16,7 +16,7 @@ function maskValue(value: unknown, spec: FieldSpec): unknown {
 }
 
 /** Returns a value with its personal parts masked. */
-export type MaskPersonalParts = (value: unknown) => unknown;
+type MaskPersonalParts = (value: unknown) => unknown;
 
 const keepValue: MaskPersonalParts = (value) => value;
 

@@ -7,7 +7,7 @@ import { labelOf, type RecordOption } from './labels.ts';
 import { describeResource, type ResourceInfo } from './resource-info.ts';
 
 /** What the pages of the console know about the app. */
-export interface AppInfo {
+interface AppInfo {
   name: string;
   mode: 'development' | 'production';
   /** The administrator who is signed in; null in development. */

@@ -12,14 +12,14 @@ import type { DataContext } from './context.ts';
 import { findTarget, listFields, policyText } from './field-info.ts';
 
 /** The rule that hides a field from a viewer. */
-export interface HiddenField {
+interface HiddenField {
   field: string;
   /** `visibleTo: owner | admin`, `hidden`, `writeOnly`, `password`, or the reference policy of the resource that the field leads to. */
   rule: string;
 }
 
 /** Why a viewer can or cannot see a record. */
-export interface Explanation {
+interface Explanation {
   canRead: boolean;
   /** Whether lists contain the record. */
   canList: boolean;

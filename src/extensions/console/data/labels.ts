@@ -22,7 +22,7 @@ export interface RecordOption {
 }
 
 /** The labels of records by id, by resource. */
-export type Labels = Record<string, Record<string, string>>;
+type Labels = Record<string, Record<string, string>>;
 
 /** The text that names a record: the value of its label field, else its id. */
 export function labelOf({ declaration }: ResourceGateway, record: StoredRecord): string {

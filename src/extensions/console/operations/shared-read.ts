@@ -1,5 +1,5 @@
 /** A read whose result is shared. */
-export interface SharedRead<T> {
+interface SharedRead<T> {
   /** Returns the read in progress, or the last result while it is fresh, or reads again. A read that fails is not kept. */
   (): Promise<T>;
   /** Makes the next call read again. */

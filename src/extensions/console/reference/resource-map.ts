@@ -18,7 +18,7 @@ import { declaredOrDefaultPolicy } from '../../../records/schema/compile.ts';
 import { findTarget, listFields } from '../data/field-info.ts';
 
 /** The viewers that a policy allows. Alternatives: a viewer needs to meet only one of them. */
-export interface AccessRule {
+interface AccessRule {
   /** The policy as written. Functions appear as `function` or as their own text. */
   text: string;
   /** Which viewers are allowed whatever the record. `verified`: users with a proved e-mail address. */
@@ -33,7 +33,7 @@ export interface AccessRule {
 }
 
 /** A reference from one resource to another. */
-export interface MappedReference {
+interface MappedReference {
   field: string;
   target: string;
   /** Whether the field holds a list of references. */
@@ -44,7 +44,7 @@ export interface MappedReference {
 }
 
 /** A resource on the map, with what the description of the app for the Data tab does not contain. */
-export interface MappedResource {
+interface MappedResource {
   name: string;
   references: MappedReference[];
   indexes: { fields: readonly string[]; unique: boolean }[];

@@ -18,7 +18,7 @@ export class IdTokenError extends Error {
 }
 
 /** What an ID token must match. */
-export interface ExpectedIdToken {
+interface ExpectedIdToken {
   /** The issuer; `{tenantid}` in it stands for the claim `tid`. */
   issuer: string;
   /** The client ids to which the token may be issued. */

@@ -4,8 +4,7 @@ import { loadJose } from './libraries.ts';
 import type { OidcClaims, OidcProviderOptions } from './settings.ts';
 
 /** The credentials of an app at a provider, and options of every preset. */
-export interface ProviderCredentials
-  extends Pick<OidcProviderOptions, 'scopes' | 'audiences' | 'authorizationParameters'> {
+interface ProviderCredentials extends Pick<OidcProviderOptions, 'scopes' | 'audiences' | 'authorizationParameters'> {
   clientId: string;
   clientSecret: string;
 }
@@ -27,7 +26,7 @@ export function google({
 }
 
 /** The credentials of a Services ID at Apple. */
-export interface AppleCredentials extends Omit<ProviderCredentials, 'clientSecret'> {
+interface AppleCredentials extends Omit<ProviderCredentials, 'clientSecret'> {
   teamId: string;
   keyId: string;
   /** The content of the `.p8` file. */

@@ -8,7 +8,7 @@ export type OidcClaims = Readonly<Record<string, unknown>> & {
 };
 
 /** A client of a provider's API, for the access token of the user who signs in. */
-export interface OidcApiClient {
+interface OidcApiClient {
   /**
    * Sends a GET with the access token and returns the JSON of the response.
    *

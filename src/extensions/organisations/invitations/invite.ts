@@ -19,14 +19,14 @@ import {
 import { type Access, createOrganisationLock, findRole, type OrganisationContext } from '../membership/context.ts';
 
 /** What an invitation is for. */
-export interface Content {
+interface Content {
   organisation: string;
   email: string;
   role: string;
 }
 
 /** An invitation to an organisation, as its managers see it. */
-export type OrganisationInvitation = Invitation<Content>;
+type OrganisationInvitation = Invitation<Content>;
 
 /** An organisation has a number of pending invitations, one of each address. Its managers see all of them. */
 const INVITATION_TABLE: InvitationTable<Content> = {

@@ -10,7 +10,7 @@ import {
 } from '../../../extension/index.ts';
 
 /** Which records to read, the batch size, and what to do with unreadable values. */
-export interface ReadOptions {
+interface ReadOptions {
   /** An SQL condition on the resource's table or archive, whose alias is `r`. */
   where: string;
   values: unknown[];

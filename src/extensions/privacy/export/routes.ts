@@ -39,7 +39,7 @@ const POLL_RATE_LIMIT = { limit: 60, windowMs: 60_000 };
 const POLL_SECONDS = 3;
 
 /** Dependencies of the export routes. */
-export interface ExportRouteDependencies {
+interface ExportRouteDependencies {
   exports: ExportStore;
   users: ResourceGateway;
   links: ExportLinks;

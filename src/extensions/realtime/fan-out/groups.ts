@@ -56,7 +56,7 @@ export interface Bundle {
 }
 
 /** The listeners of a process, grouped by the events that they get. */
-export interface Groups {
+interface Groups {
   readonly size: number;
   hasListener(listener: Listener): boolean;
   addListener(listener: Listener): void;

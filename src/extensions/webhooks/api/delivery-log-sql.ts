@@ -86,7 +86,7 @@ export function countPositionValues(status: DeliveryStatus | undefined): number 
 }
 
 /** Which deliveries of an endpoint a list contains. */
-export interface DeliveryFilter {
+interface DeliveryFilter {
   status?: DeliveryStatus | undefined;
   /** Whether only deliveries of one event name are listed. */
   byType?: boolean;

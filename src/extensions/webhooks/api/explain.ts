@@ -42,7 +42,7 @@ function readEventIdFromQuery(query: Record<string, string | string[]>): string 
 }
 
 /** Why an event was or was not delivered to an endpoint, and what that means. */
-export const REASONS = {
+const REASONS = {
   delivered: 'A delivery of this event to this endpoint exists.',
   created_later: 'The endpoint was created after the event.',
   filtered: 'The endpoint does not currently subscribe to this event.',
@@ -54,7 +54,7 @@ export const REASONS = {
 } as const;
 
 /** A key of `REASONS`. */
-export type Reason = keyof typeof REASONS;
+type Reason = keyof typeof REASONS;
 
 /** Why an endpoint did or did not get an event. */
 interface Explanation {

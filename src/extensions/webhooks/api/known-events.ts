@@ -18,7 +18,7 @@ import type { DeliverySerializer } from './serialize-delivery.ts';
 type Endpoint = ReturnType<typeof serializeEndpoint>;
 
 /** A delivery of an event to one of the endpoints of an owner. */
-export type DeliveredRow = [
+type DeliveredRow = [
   eventId: string,
   endpointId: string,
   scope: 'own' | 'global',

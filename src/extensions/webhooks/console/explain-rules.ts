@@ -51,7 +51,7 @@ const toRule = (rule: string, isMet: boolean, passText: string, failText: string
 });
 
 /** Checks each rule that decides whether an endpoint of an owner gets an event, in the order in which they apply. */
-export type CheckRules = (question: Question, endpoint: AdministeredEndpoint, owner: Viewer) => Promise<Rule[]>;
+type CheckRules = (question: Question, endpoint: AdministeredEndpoint, owner: Viewer) => Promise<Rule[]>;
 
 /** @param names the events that endpoints can subscribe to */
 function endpointRules(

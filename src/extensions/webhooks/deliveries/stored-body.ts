@@ -2,7 +2,7 @@ import type { EncryptedColumn, Keyring } from '../../../extension/index.ts';
 import { DELIVERY_TABLES } from './deliveries-sql.ts';
 
 /** The body of a delivery, stored in one of two columns. A body that contains values of encrypted fields is encrypted as a whole. */
-export interface StoredBody {
+interface StoredBody {
   /** Empty if the body is encrypted. */
   body: string;
   encryptedBody: string | null;

@@ -15,7 +15,7 @@ import { secretEncryptionContext } from './endpoint.ts';
 export const SIGNINGS = ['v1', 'v1a'] as const;
 
 /** A value of `SIGNINGS`. */
-export type Signing = (typeof SIGNINGS)[number];
+type Signing = (typeof SIGNINGS)[number];
 
 const SECRET = /^whsec_([A-Za-z0-9+/]+={0,2})$/;
 const PRIVATE_KEY = /^whsk_([A-Za-z0-9+/]{86}==)$/;
@@ -39,7 +39,7 @@ export function generateKeyPair(): { privateKey: string; publicKey: string } {
 }
 
 /** New secrets that sign an endpoint's deliveries, generated when the endpoint is created or its secret is rotated. */
-export interface SigningSecrets {
+interface SigningSecrets {
   /** The shared secret, which the owner sees only once. */
   secret: string;
   publicKey: string | null;

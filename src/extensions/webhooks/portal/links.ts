@@ -30,7 +30,7 @@ const SHORTEST_MS = 1000;
 const LONGEST_MS = 24 * HOUR_MS;
 
 /** Options of a link to the portal. */
-export interface PortalLinkOptions {
+interface PortalLinkOptions {
   /** How long the link works: milliseconds, or text such as `'15m'`. From 1 second to 24 hours. Default 1 hour. */
   expiresIn?: number | string;
   /** The only endpoint that the link shows. Default: all endpoints of the user. */
@@ -42,7 +42,7 @@ export interface PortalLinkOptions {
 }
 
 /** A link to the portal. */
-export interface PortalLink {
+interface PortalLink {
   /** The URL for a browser or an iframe. Its fragment contains the secret. */
   url: string;
   /** ISO 8601. */

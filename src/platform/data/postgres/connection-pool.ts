@@ -12,7 +12,7 @@ import {
 } from './lanes.ts';
 
 /** How many connections a lane uses. */
-export interface LaneStats {
+interface LaneStats {
   /** The maximum number of connections of the lane. */
   max: number;
   /** The connections that the lane uses now. */

@@ -20,7 +20,7 @@ const CLOSE_TIMEOUT_MS = 2000;
 const GRACE_MS = 2000;
 
 /** How statements are sent on a connection. */
-export interface ConnectionOptions {
+interface ConnectionOptions {
   /** Whether named statements are prepared; otherwise every statement is sent without its name. */
   preparesStatements: boolean;
   /** The time limit that the session starts with. */

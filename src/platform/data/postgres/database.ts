@@ -22,7 +22,7 @@ export type { PoolStats } from './connection-pool.ts';
 export type { Executor } from './queryable.ts';
 
 /** A connection that a caller holds, for a cursor. */
-export interface HeldConnection {
+interface HeldConnection {
   connection: Connection;
   /** Changes the time without any response after which the server counts as hung. */
   setSilenceLimit(ms: number): void;

@@ -98,7 +98,7 @@ const VIOLATIONS = {
 } as const;
 
 /** A rule of the database that a write violated. Texts are empty if Postgres does not name them, as for errors that a trigger raises. */
-export interface ConstraintViolation {
+interface ConstraintViolation {
   kind: (typeof VIOLATIONS)[keyof typeof VIOLATIONS];
   /** The name of the constraint, or of the unique index. */
   name: string;

@@ -28,7 +28,7 @@ export interface DatabaseAccess {
 const DIRECT: DatabaseAccess = { pooler: 'none', preparesStatements: true };
 
 /** Opens connections as the pooler requires, and finds out what it requires with the first one. */
-export interface Connector {
+interface Connector {
   /** @param timeoutMs the time limit of statements; behind a transaction pooler the limit of the role applies */
   open(timeoutMs: number): Promise<PooledConnection>;
   /** Undefined before the first connection. */

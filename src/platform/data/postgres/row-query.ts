@@ -11,7 +11,7 @@ interface SentStatement {
 }
 
 /** A value as it is sent. Buffers are sent as `bytea`. */
-export type SentValue = string | Buffer | null;
+type SentValue = string | Buffer | null;
 
 /** Converts values as pg does when it sends them. @throws the error of a value that cannot be converted */
 export function convertValues(values: readonly unknown[]): SentValue[] {

@@ -32,7 +32,7 @@ const SELECT_LIMITS = `
     (select count(*)::int from encryption_processes where ${IS_RUNNING})`;
 
 /** The connections to Postgres that this process may open, and those that are allowed. */
-export interface ConnectionLimits {
+interface ConnectionLimits {
   /** The maximum of this process (POOL_MAX). */
   poolMax: number;
   /** The limit of the server, the role or the database that leaves the fewest connections to this process. */

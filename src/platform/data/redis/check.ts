@@ -113,7 +113,7 @@ function assertUsable({ name, version, mode }: ServerFacts, isCluster: boolean):
 }
 
 /** A Redis that is usable. */
-export interface UsableRedis {
+interface UsableRedis {
   /** Of each master, for example `Redis 7.2.4`; empty if the user may not ask for it. */
   versions: string[];
   /** The policy by which a server deletes keys when its memory is full; `noeviction` if none does; undefined if that is not known. */

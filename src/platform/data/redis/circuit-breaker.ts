@@ -13,7 +13,7 @@ export interface RedisBreaker {
 }
 
 /** The behaviour and log texts of a breaker. */
-export interface RedisBreakerOptions {
+interface RedisBreakerOptions {
   log: Logger;
   /** Log texts, each logged once per change: what happens while Redis is down, and that it has recovered. */
   messages: { opened: string; closed?: string };

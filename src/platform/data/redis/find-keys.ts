@@ -7,14 +7,14 @@ const MAX_SCANS = 40;
 const KEYS_PER_SCAN = 500;
 
 /** A key with its value and the ms until it expires. */
-export interface FoundKey {
+interface FoundKey {
   key: string;
   value: string;
   leftMs: number;
 }
 
 /** The keys that a search has found. `isCut`: there are more, or the search ended early because Redis has very many keys. */
-export interface FoundKeys {
+interface FoundKeys {
   keys: FoundKey[];
   isCut: boolean;
 }

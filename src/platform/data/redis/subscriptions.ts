@@ -1,7 +1,7 @@
 import type { Cluster, Redis } from 'ioredis';
 
 /** A subscription to a channel. */
-export interface Subscription {
+interface Subscription {
   /** Resolves when Redis delivers the channel's messages. Earlier ones are lost, as are those sent while Redis is not reachable. */
   started: Promise<void>;
   stop(): void;

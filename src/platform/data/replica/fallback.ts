@@ -13,7 +13,7 @@ export function mayRunOnPrimary(error: unknown): boolean {
 }
 
 /** Runs work of the replica, and again on the primary if it fails because of the replica. */
-export interface Fallback {
+interface Fallback {
   /** @param onRetry called if the work runs again */
   run<T>(onReplica: () => Promise<T>, onPrimary: () => Promise<T>, onRetry?: () => void): Promise<T>;
   /** Like `run`, and does not wait for a replica that has been lost. */

@@ -17,7 +17,7 @@ import { createOwnWrites } from './own-writes.ts';
 import { createReplicaProgress, type ReplicaProgress } from './progress.ts';
 
 /** A list that a client requests. */
-export interface ListRead {
+interface ListRead {
   /** The user who requests it; undefined: nobody is signed in. */
   userId: string | undefined;
   /** The list must include everything committed before this time of the primary. */
@@ -57,7 +57,7 @@ export interface Replica {
 }
 
 /** The connections and services that a replica needs. */
-export interface ReplicaParts {
+interface ReplicaParts {
   primary: Database;
   redis: Pick<RedisConnections, 'commands' | 'onPossibleFailover'>;
   /** The prefix of all Redis keys, and the application name in pg_stat_activity. */

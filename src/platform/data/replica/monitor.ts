@@ -6,7 +6,7 @@ import { isConnectionError } from '../postgres/errors.ts';
 import { type ReplicaProgress, removeBlockHeader } from './progress.ts';
 
 /** The connections that a monitor checks. */
-export interface MonitoredServers {
+interface MonitoredServers {
   primary: Pick<Database, 'read'>;
   replica: Pick<Database, 'read'>;
   /** The host of the replica, for messages. */
@@ -16,7 +16,7 @@ export interface MonitoredServers {
 }
 
 /** Why the replica cannot be used. `unknown_lag`: the primary has not responded to checks for too long. */
-export type UnusableReason = 'unavailable' | 'lag' | 'unknown_lag';
+type UnusableReason = 'unavailable' | 'lag' | 'unknown_lag';
 
 type Status = 'unknown' | 'replica' | 'unreachable' | 'not a replica' | 'other database' | 'other timeline';
 

@@ -5,7 +5,7 @@ import type { RedisConnections } from '../redis/connections.ts';
 import type { ReplicaProgress } from './progress.ts';
 
 /** When each user last changed records, in any process, for as long as a replica may lack the change. */
-export interface OwnWrites {
+interface OwnWrites {
   /** Records that a user has just changed a record. Does not wait for Redis. */
   add(userId: string): void;
   /**
@@ -18,7 +18,7 @@ export interface OwnWrites {
 }
 
 /** The connections and settings of the record of users' writes. */
-export interface OwnWritesOptions {
+interface OwnWritesOptions {
   redis: Pick<RedisConnections, 'commands' | 'onPossibleFailover'>;
   /** The prefix of all Redis keys. */
   prefix: string;

@@ -1,5 +1,5 @@
 /** The position of the primary in its write-ahead log at a moment. */
-export interface PrimarySample {
+interface PrimarySample {
   /** The time of this process, by `performance.now()`, before it asked the primary. */
   askedAt: number;
   /** The clock of the primary in ms since 1970, before it read `position`. */

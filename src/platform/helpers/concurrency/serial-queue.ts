@@ -1,5 +1,5 @@
 /** Runs tasks one at a time, in the order in which they were added. A failed task does not affect the others. */
-export type SerialQueue = <T>(task: () => Promise<T>) => Promise<T>;
+type SerialQueue = <T>(task: () => Promise<T>) => Promise<T>;
 
 /** Runs the tasks of each key one at a time, in the order in which they were added. */
 export type KeyedQueue = <T>(key: string, task: () => Promise<T>) => Promise<T>;

@@ -1,5 +1,5 @@
 /** A parsed `Content-Disposition`: its type in lower case, and its parameters by lower-case name. */
-export interface ContentDisposition {
+interface ContentDisposition {
   type: string;
   /** The form field of a part; undefined if there is none. */
   name: string | undefined;

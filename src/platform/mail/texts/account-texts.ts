@@ -3,7 +3,7 @@ import { formatMinutes, layOutMail } from './layout.ts';
 import type { MailKind, MailVariables, SecurityNotice } from './variables.ts';
 
 /** The built-in text of an e-mail, and values with which it can be previewed. */
-export interface MailText<About> {
+interface MailText<About> {
   /** When the e-mail is sent, as a sentence for the list of e-mails. */
   description: string;
   template: MailTemplate<About>;

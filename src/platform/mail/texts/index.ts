@@ -17,7 +17,7 @@ export type MailOverrides = {
 };
 
 /** An e-mail in the list of all e-mails, for a preview. */
-export interface MailPreview {
+interface MailPreview {
   kind: string;
   description: string;
   /** `project`: the project declares it; `replaced`: a built-in e-mail with texts of the project; `built-in`. */

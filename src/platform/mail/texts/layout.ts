@@ -2,7 +2,7 @@ import { escapeHtml } from '../../helpers/escape-html.ts';
 import type { MailContent } from '../message.ts';
 
 /** A part of an e-mail: a paragraph, a link, a code to type, or a list. */
-export type MailBlock = string | { link: string; label: string } | { code: string } | { list: readonly string[] };
+type MailBlock = string | { link: string; label: string } | { code: string } | { list: readonly string[] };
 
 const FONT = 'font-family:system-ui,-apple-system,Segoe UI,Roboto,sans-serif;font-size:16px;line-height:1.5';
 const BUTTON =

@@ -1,13 +1,13 @@
 import type { PasswordResetMail } from '../message.ts';
 
 /** The user of an e-mail. Treat the values as untrusted: anyone can register with the address of another person and a name of their choice. */
-export interface MailUser {
+interface MailUser {
   id: string;
   [field: string]: unknown;
 }
 
 /** An e-mail with a link, a code, or both. */
-export interface ProofMail {
+interface ProofMail {
   user: MailUser;
   /** The link to the page on which the user confirms. */
   link: string;
@@ -29,7 +29,7 @@ export interface SecurityNotice {
 }
 
 /** A client that signed in. */
-export interface SignInNotice extends SecurityNotice {
+interface SignInNotice extends SecurityNotice {
   /** The browser and operating system, such as `Firefox on Windows`; empty if they are not known. */
   device: string;
   /** As in `session.method`. */

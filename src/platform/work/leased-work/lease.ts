@@ -35,7 +35,7 @@ export interface LeaseRenewals<Lease> {
 }
 
 /** The options of lease renewals. */
-export interface LeaseRenewalsOptions<Lease> {
+interface LeaseRenewalsOptions<Lease> {
   /** ms between two renewals: at most a third of the lease duration, so that one renewal may fail. */
   everyMs: number;
   /** The plural noun for the leased rows, for the log. */

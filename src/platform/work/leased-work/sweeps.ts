@@ -35,7 +35,7 @@ export function createReclaimSweep<Row>({
 }
 
 /** Old rows to remove: expired rows of a table, or the rows that a statement finds. */
-export type Removal = (ExpiredRows | RemovalStatement) & {
+type Removal = (ExpiredRows | RemovalStatement) & {
   rowsPerBatch?: number;
   /** Maximum number of batches in one sweep. Default: 20. Set it to Infinity for tables that grow faster than that. */
   maxBatches?: number;

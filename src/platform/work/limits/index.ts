@@ -40,7 +40,7 @@ export interface Limits {
 }
 
 /** A limiter's rule with its name. */
-export interface NamedRule {
+interface NamedRule {
   name: string;
   rule: LimitRule;
 }

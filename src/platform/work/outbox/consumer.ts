@@ -18,7 +18,7 @@ export interface OutboxConsumer {
 }
 
 /** How a consumer prepares the work of rows before they are claimed, so that one statement can claim the rows and store the work. */
-export interface Preparation {
+interface Preparation {
   /** Whether the work of this row can be prepared. */
   canPrepare(row: OutboxRow): boolean;
   /**

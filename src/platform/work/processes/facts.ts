@@ -41,7 +41,7 @@ export interface QueueFacts {
 }
 
 /** The realtime streams that are open in a process. */
-export interface StreamFacts {
+interface StreamFacts {
   open: number;
   max: number;
   subscriptions: number;

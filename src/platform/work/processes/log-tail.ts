@@ -8,7 +8,7 @@ const KEEP_MS = 86_400_000;
 const MAX_LINE = 20_000;
 
 /** A line of the log. `id` orders the lines of all processes. */
-export interface LogLine {
+interface LogLine {
   id: string;
   /** The fields of the line. */
   fields: Record<string, unknown>;

@@ -18,7 +18,7 @@ const COMPLETE_AFTER = 30;
 const MAX_QUEUES = 1000;
 
 /** What a process says about itself. Another version of Belfry may have written it, so every part may be missing. */
-export interface ProcessState extends Partial<Vitals> {
+interface ProcessState extends Partial<Vitals> {
   roles?: readonly string[];
   host?: string;
   pid?: number;

@@ -77,7 +77,7 @@ export interface StoredProcess {
 }
 
 /** The processes of an app in Redis. Each function is one round trip, and rejects while Redis is not usable. */
-export interface ProcessStore {
+interface ProcessStore {
   /**
    * Stores the state of a process, which expires unless it is stored again.
    *

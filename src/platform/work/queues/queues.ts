@@ -43,7 +43,7 @@ export interface QueueWorker extends RunningWorker {
  * checks, one every `stalledInterval`, have found it stalled. A worker whose event loop is blocked for that long loses its jobs
  * in the same way, and they run again.
  */
-export interface StallDetection {
+interface StallDetection {
   lockDuration: number;
   stalledInterval: number;
 }
@@ -98,7 +98,8 @@ const WORKER_OPTIONS = {
   runRetryDelay: 2000,
 };
 
-// ms that a stopping worker waits for Redis after its last job. A job whose result is not stored runs again, in another process.
+// ms that a stopping worker waits for Redis after its last job, and that closing waits for jobs that are being added. A job whose result is not
+// stored runs again, in another process.
 const CLOSE_TIMEOUT_MS = 2000;
 // ms that the first jobs of a process wait for the connection.
 const CONNECT_TIMEOUT_MS = 2000;
@@ -235,6 +236,36 @@ function startWorker(
   };
 }
 
+/** Creates the function that throws while Redis is not available: BullMQ would wait until it is. The first call connects, unless the app has done so. */
+function createConnectionCheck(redis: RedisConnections): () => Promise<void> {
+  let connecting: Promise<unknown> | undefined;
+  return async () => {
+    const { commands } = redis;
+    if (commands.status === 'wait') connecting ??= commands.connect().catch(() => undefined);
+    if (connecting !== undefined) await withTimeoutFallback(connecting, CONNECT_TIMEOUT_MS, undefined);
+    if (commands.status !== 'ready') throw redis.lastError() ?? new Error('Redis is not connected');
+  };
+}
+
+/** Work that others wait for, so that closing can wait for it, too. */
+class WaitedFor {
+  readonly #work = new Set<Promise<void>>();
+
+  async wait(work: Promise<void>): Promise<void> {
+    this.#work.add(work);
+    try {
+      await work;
+    } finally {
+      this.#work.delete(work);
+    }
+  }
+
+  /** Resolves when none of the work goes on. */
+  async whenIdle(): Promise<void> {
+    while (this.#work.size > 0) await Promise.allSettled(this.#work);
+  }
+}
+
 /** Creates the queues of an app. @param prefix the prefix of every Redis key, so that two apps can share a Redis */
 export function createQueues(redis: RedisConnections, prefix: string, log: Logger): Queues {
   const queues = new Map<string, Queue>();
@@ -242,15 +273,9 @@ export function createQueues(redis: RedisConnections, prefix: string, log: Logge
   const warnOfWorker = createLimitedWarning(log, WARNING_INTERVAL_MS);
   const warnOfLostJobs = createLimitedWarning(log, WARNING_INTERVAL_MS);
   const channelOf = (queue: string) => `${prefix}:jobs:${queue}`;
-  let connecting: Promise<unknown> | undefined;
-
-  /** Throws while Redis is not available: BullMQ would wait until it is. The first call connects, unless the app has done so. */
-  async function requireConnection(): Promise<void> {
-    const { commands } = redis;
-    if (commands.status === 'wait') connecting ??= commands.connect().catch(() => undefined);
-    if (connecting !== undefined) await withTimeoutFallback(connecting, CONNECT_TIMEOUT_MS, undefined);
-    if (commands.status !== 'ready') throw redis.lastError() ?? new Error('Redis is not connected');
-  }
+  const requireConnection = createConnectionCheck(redis);
+  /** The calls of `add` in progress. */
+  const adding = new WaitedFor();
 
   function getOrCreateQueue(name: string): Queue {
     let queue = queues.get(name);
@@ -275,22 +300,25 @@ export function createQueues(redis: RedisConnections, prefix: string, log: Logge
       redis.commands.publish(channelOf(name), ids.join(' ')).catch(() => undefined);
   }
 
+  async function tryToAdd(name: string, jobs: NewJob[], isAnnounced: boolean): Promise<void> {
+    try {
+      await requireConnection();
+      // Announce before the jobs can start, so that no worker does the work of a job twice.
+      if (isAnnounced)
+        announce(
+          name,
+          jobs.map(({ data }) => data.id),
+        );
+      await getOrCreateQueue(name).addBulk(jobs);
+    } catch (error) {
+      warnOfLostJobs({ err: error, queue: name, jobs: jobs.length }, 'jobs were not added; the sweep will add them');
+    }
+  }
+
   return {
     announce,
     async add(name, jobs, isAnnounced = false) {
-      if (jobs.length === 0) return;
-      try {
-        await requireConnection();
-        // Announce before the jobs can start, so that no worker does the work of a job twice.
-        if (isAnnounced)
-          announce(
-            name,
-            jobs.map(({ data }) => data.id),
-          );
-        await getOrCreateQueue(name).addBulk(jobs);
-      } catch (error) {
-        warnOfLostJobs({ err: error, queue: name, jobs: jobs.length }, 'jobs were not added; the sweep will add them');
-      }
+      if (jobs.length > 0) await adding.wait(tryToAdd(name, jobs, isAnnounced));
     },
     listen: (name, listener) =>
       redis.subscribe(channelOf(name), (message) => message.split(' ').forEach(listener)).stop,
@@ -311,6 +339,8 @@ export function createQueues(redis: RedisConnections, prefix: string, log: Logge
     activity: () => [...worked.values()].map((readFacts) => readFacts()),
     queue: getOrCreateQueue,
     async close() {
+      // Nobody else may wait for them: a command or script often ends right after it has stored a job.
+      await withTimeoutFallback(adding.whenIdle(), CLOSE_TIMEOUT_MS, undefined);
       // Closing fails while Redis is down, but the rest of the app must still be closed.
       await Promise.all([...queues.values()].map((open) => open.close().catch(() => undefined)));
     },

@@ -26,7 +26,7 @@ import { chooseStore, parseAndAuthorizeList } from '../read.ts';
 type GroupResult = { group: Record<string, unknown>; count?: number } & Record<string, unknown>;
 
 /** Aggregates of records, by group. */
-export interface ComputedAggregates {
+interface ComputedAggregates {
   data: GroupResult[];
   meta: AggregateMeta;
 }

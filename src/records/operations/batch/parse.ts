@@ -11,7 +11,7 @@ import { type IfMatch, parseIfMatch, versionOfTime } from '../../store/versions.
 import { BATCH_OPERATIONS, type BatchItem, type BatchOperation } from './item.ts';
 
 /** Whether all operations of a batch succeed together, or each by itself. */
-export type BatchMode = 'atomic' | 'perItem';
+type BatchMode = 'atomic' | 'perItem';
 
 /** A parsed batch: its items, and the errors of operations that are malformed, by their place. */
 export interface ParsedBatch {

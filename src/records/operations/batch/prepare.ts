@@ -18,7 +18,7 @@ import type { BatchItem, Preparation, PreparedChange, Room } from './item.ts';
 import { checkReferences } from './references.ts';
 
 /** Dependencies of the preparation of items. The store belongs to the transaction that writes the items. */
-export interface PreparationContext {
+interface PreparationContext {
   context: RecordsContext;
   entity: Entity;
   access: BatchAccess;

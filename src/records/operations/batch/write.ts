@@ -19,7 +19,7 @@ const MAX_CHANGES = 500;
 const MAX_BYTES = 2 ** 20;
 
 /** Writes prepared changes in order, as many as possible in each statement. */
-export interface BatchWriter {
+interface BatchWriter {
   add(prepared: PreparedChange): Promise<void>;
   /** Writes the changes that wait. */
   flush(): Promise<void>;

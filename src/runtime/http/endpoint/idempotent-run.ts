@@ -17,7 +17,7 @@ import { findEntity, statusOf } from './route-traits.ts';
 import { getStreamedBody } from './typed-body.ts';
 
 /** What a route needs to carry repeated requests out once. */
-export interface Idempotency {
+interface Idempotency {
   wasSentBefore: RepeatCheck;
   readKey: Stage;
   /** Creates the stage that runs other stages: once for each key, and always for a request without a key. */

@@ -18,7 +18,7 @@ const KEY_FREEING_STATUSES = new Set([400, 412, 422, 429]);
  * @param recordId the id that is reserved for the record of a create
  * @param isReclaimed whether an earlier attempt held the lease; it may have created the record
  */
-export type LeasedRun = (
+type LeasedRun = (
   attempt: Attempt,
   lease: KeyLease,
   recordId: string,

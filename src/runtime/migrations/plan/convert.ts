@@ -5,7 +5,7 @@ import { columnTypeOf, fieldTypeOf } from '../../../records/fields/field-type.ts
 import { describeKind } from './members.ts';
 
 /** The conversion of a column to another type: an expression that loses nothing, or the reason why there is none. */
-export type Conversion =
+type Conversion =
   | { using: string }
   | {
       /** What would be lost or fail. */

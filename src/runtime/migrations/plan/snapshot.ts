@@ -4,7 +4,7 @@ import type { DeclaredFacts, StoredConstraints } from './declared.ts';
 import type { StoredMembers } from './members.ts';
 
 /** A column as described by drizzle-kit. */
-export interface ColumnShape {
+interface ColumnShape {
   name: string;
   type: string;
   notNull: boolean;

@@ -34,13 +34,14 @@ function Totals({ kinds, cappedStatuses }) {
 }
 
 /** The counts of a kind that are not zero. */
-function Counts({ kind: { name, counts }, cappedStatuses }) {
+function Counts({ kind: { name, counts, scheduled }, cappedStatuses }) {
   const shown = STATUSES.filter((status) => counts[status] > 0);
   if (shown.length === 0) return html`<span class="soft">No jobs stored</span>`;
   return html`<span class="jobs-counts">
     ${shown.map(
       (status) => html`<a key=${status} class=${`status ${kindOf(status)}`} href=${jobsHref({ job: name, status })}>
         ${countText(counts[status], cappedStatuses.includes(status))} ${status}
+        ${status === 'waiting' && scheduled > 0 && ` (${countText(scheduled)} scheduled)`}
       </a>`,
     )}
   </span>`;

@@ -27,7 +27,7 @@ export interface Replacement extends StoredValue {
 }
 
 /** Rows that remain to be traversed: those after `after`, up to and including `last`. */
-export interface RowRange {
+interface RowRange {
   after: string;
   last: string;
 }

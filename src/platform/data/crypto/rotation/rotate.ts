@@ -25,7 +25,7 @@ export interface RotationProgress {
 }
 
 /** Values of a column that no key of the ring decrypts. */
-export interface Undecryptable {
+interface Undecryptable {
   name: string;
   count: number;
   /** The ids of the first hundred rows. */
@@ -101,7 +101,7 @@ async function runRotationPass(
 }
 
 /** The dependencies of a rotation. */
-export interface RotationParts {
+interface RotationParts {
   database: Database;
   keyring: Keyring;
   places: readonly EncryptedPlace[];

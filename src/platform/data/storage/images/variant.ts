@@ -43,13 +43,13 @@ export const variantSchema = z
   });
 
 /** A variant with all defaults filled in. */
-export type ImageVariant = z.output<typeof variantSchema>;
+type ImageVariant = z.output<typeof variantSchema>;
 
 /** A variant as a project writes it. */
 export type ImageVariantInput = z.input<typeof variantSchema>;
 
 /** An encoded variant. */
-export interface EncodedVariant {
+interface EncodedVariant {
   stream: Readable;
   /** The content type. */
   type: string;

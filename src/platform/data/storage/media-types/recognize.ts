@@ -14,7 +14,7 @@ export const START_BYTES = 16_384;
 const UNKNOWN = 'application/octet-stream';
 
 /** What the first bytes of a file say about its type. */
-export interface Recognized {
+interface Recognized {
   /** The type; if there is `finish`, the best guess. */
   type: string;
   /** Determines the type by the structure of the whole file. Throws only if the file cannot be read. */

@@ -24,7 +24,7 @@ const BODY_BYTES_PER_MS = 128;
 const MAX_TEXT_BYTES = 4 * 1024 * 1024;
 
 /** A request to the bucket. */
-export interface S3Request {
+interface S3Request {
   /** What the request does, for errors: `read a file`. */
   action: string;
   method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE';
@@ -38,7 +38,7 @@ export interface S3Request {
 }
 
 /** A successful response whose body is parsed. */
-export interface S3Response extends FailedResponse {
+interface S3Response extends FailedResponse {
   /** The value of a header; the first one if there are several. */
   header(name: string): string | undefined;
 }

@@ -3,7 +3,7 @@ import type { S3Client } from './client.ts';
 import { findElements, S3Error } from './errors.ts';
 
 /** A multipart upload of one object. Part numbers begin at 1. */
-export interface MultipartUpload {
+interface MultipartUpload {
   sendPart(number: number, part: Buffer, signal?: AbortSignal): Promise<void>;
   /** Copies an object of the bucket into a part, without a transfer to this process. */
   copyPart(number: number, source: string): Promise<void>;

@@ -12,7 +12,7 @@ const PIECE_KEY = /\/\.part-\d{5}$/;
 const pieceKey = (uploadKey: string, index: number) => `${uploadKey}${PIECE}${String(index).padStart(5, '0')}`;
 
 /** Resumable uploads. */
-export interface S3ResumableUploads extends Pick<FileStorage, 'append' | 'complete'> {
+interface S3ResumableUploads extends Pick<FileStorage, 'append' | 'complete'> {
   /** Returns the keys of all objects of an upload; empty if there is none. */
   findPieces(uploadKey: string): Promise<string[]>;
 }

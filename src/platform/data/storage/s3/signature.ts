@@ -7,7 +7,7 @@ export const UNSIGNED_PAYLOAD = 'UNSIGNED-PAYLOAD';
 const ALGORITHM = 'AWS4-HMAC-SHA256';
 
 /** A request to sign. */
-export interface UnsignedRequest {
+interface UnsignedRequest {
   method: string;
   url: URL;
   /** By name in lower case. All of them are signed. */
