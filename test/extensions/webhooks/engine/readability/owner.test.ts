@@ -42,29 +42,46 @@ test('an owner with a value that cannot be decrypted gets no delivery: a policy 
   expect(await count('webhook_deliveries')).toBe(1);
 });
 
+function createCheck(load: ResourceGateway['load']) {
+  return createReadabilityCheck(
+    { resources: [] } as unknown as Parameters<typeof createReadabilityCheck>[0],
+    { load, fromRowJson: () => ({ id: 'owner', status: 'suspended' }) },
+    { globalPolicy: { functions: [] }, events: {} } as unknown as Parameters<typeof createReadabilityCheck>[2],
+    { read: async () => [] },
+    { reads: () => true, findReadLimit: () => undefined, ended: async () => [] },
+  );
+}
+
 test.each([
   ['uses an owner that the claim has just read', () => performance.now(), []],
   ['reads an owner again if the claim read them too long ago', () => Number.NEGATIVE_INFINITY, ['owner']],
 ])('a check %s', async (_, at, expected) => {
   const loaded: string[] = [];
-  const users: Pick<ResourceGateway, 'load' | 'fromRowJson'> = {
-    load: async (ids) => {
-      loaded.push(...ids);
-      return [{ id: 'owner', status: 'suspended' }];
-    },
-    fromRowJson: () => ({ id: 'owner', status: 'suspended' }),
-  };
-  const check = createReadabilityCheck(
-    { resources: [] } as unknown as Parameters<typeof createReadabilityCheck>[0],
-    users,
-    { globalPolicy: { functions: [] }, events: {} } as unknown as Parameters<typeof createReadabilityCheck>[2],
-    { read: async () => [] },
-    { reads: () => true, findReadLimit: () => undefined, ended: async () => [] },
-  );
+  const check = createCheck(async (ids) => {
+    loaded.push(...ids);
+    return [{ id: 'owner', status: 'suspended' }];
+  });
   const audience = { owner: 'owner', scope: 'own' as const, readOwner: { json: {}, at: at() } };
   // Nothing may be sent to a suspended owner, whichever statement has read them.
   expect(await check(audience, [{ type: 'webhook.test', body: '{}' }])).toBeUndefined();
   expect(loaded).toEqual(expected);
+});
+
+test('checks that begin while an owner is being read share the next statement, and an owner that cannot be read fails only their own', async () => {
+  const loaded: (readonly string[])[] = [];
+  const check = createCheck(async (ids) => {
+    loaded.push(ids);
+    if (ids.includes('unreadable')) throw new Error('not decrypted');
+    return ids.filter((id) => id !== 'deleted').map((id) => ({ id, status: id === 'off' ? 'suspended' : 'active' }));
+  });
+  const owners = ['first', 'ann', 'off', 'deleted', 'ann'];
+  const checkOwner = (owner: string) => check({ owner, scope: 'own' }, [{ type: 'webhook.test', body: '{}' }]);
+  expect(await Promise.all(owners.map(checkOwner))).toEqual([[true], [true], undefined, undefined, [true]]);
+  expect(loaded.splice(0)).toEqual([['first', 'ann', 'off', 'deleted']]);
+
+  const results = await Promise.allSettled(['ann', 'unreadable', 'bob'].map(checkOwner));
+  expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+  expect(loaded).toEqual([['ann', 'unreadable', 'bob'], ['ann'], ['unreadable'], ['bob']]);
 });
 
 test('a retry is not sent if the owner of the endpoint loses access to the record after the request was accepted', async () => {
