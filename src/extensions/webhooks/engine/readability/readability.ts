@@ -196,8 +196,15 @@ function createOwnerLoader(users: Pick<ResourceGateway, 'load'>): (owner: string
     const found = new Map((await users.load([...new Set(owners)])).map((user) => [user.id, user]));
     return owners.map((owner) => found.get(owner));
   }, MAX_OWNERS_PER_READ);
-  // One user that cannot be decrypted fails the statement of all, so each is then read alone.
-  return (owner) => loadTogether(owner).catch(async () => (await users.load([owner]))[0]);
+  return async (owner) => {
+    try {
+      return await loadTogether(owner);
+    } catch (error) {
+      // One user that cannot be decrypted fails the statement for all, so each is then read alone.
+      if (!(error instanceof DecryptionError)) throw error;
+      return (await users.load([owner]))[0];
+    }
+  };
 }
 
 /** Creates the check whether the owner of an endpoint may read the bodies of deliveries. */

@@ -3,6 +3,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import type { ResourceGateway } from '../../../../../src/declare/host.ts';
 import { createReadabilityCheck } from '../../../../../src/extensions/webhooks/engine/readability/readability.ts';
 import { defineResource, defineUser, f, webhooks } from '../../../../../src/index.ts';
+import { DecryptionError } from '../../../../../src/platform/data/crypto/keyring.ts';
 import { startReceiver } from '../../../../fakes/receiver.ts';
 import { startTestApp } from '../../../../support/app.ts';
 
@@ -67,21 +68,44 @@ test.each([
   expect(loaded).toEqual(expected);
 });
 
-test('checks that begin while an owner is being read share the next statement, and an owner that cannot be read fails only their own', async () => {
+test('checks that begin while an owner is being read share the next statement, and an owner that cannot be decrypted fails only their own', async () => {
   const loaded: (readonly string[])[] = [];
+  const lost = new Error('connection lost');
+  const firstRead = Promise.withResolvers<void>();
   const check = createCheck(async (ids) => {
     loaded.push(ids);
-    if (ids.includes('unreadable')) throw new Error('not decrypted');
+    await firstRead.promise;
+    if (ids.includes('sealed')) throw new DecryptionError('unknown-key', 'user/blockedRegion/sealed');
+    if (ids.includes('offline')) throw lost;
     return ids.filter((id) => id !== 'deleted').map((id) => ({ id, status: id === 'off' ? 'suspended' : 'active' }));
   });
-  const owners = ['first', 'ann', 'off', 'deleted', 'ann'];
   const checkOwner = (owner: string) => check({ owner, scope: 'own' }, [{ type: 'webhook.test', body: '{}' }]);
-  expect(await Promise.all(owners.map(checkOwner))).toEqual([[true], [true], undefined, undefined, [true]]);
-  expect(loaded.splice(0)).toEqual([['first', 'ann', 'off', 'deleted']]);
+  const first = Promise.all(['ann', 'off'].map(checkOwner));
+  await vi.waitUntil(() => loaded.length === 1);
+  const later = Promise.all(['ann', 'deleted'].map(checkOwner));
+  await new Promise(setImmediate);
+  const latest = Promise.all(['bob', 'ann'].map(checkOwner));
+  firstRead.resolve();
+  expect(await Promise.all([first, later, latest])).toEqual([
+    [[true], undefined],
+    [[true], undefined],
+    [[true], [true]],
+  ]);
+  expect(loaded.splice(0)).toEqual([
+    ['ann', 'off'],
+    ['ann', 'deleted', 'bob'],
+  ]);
 
-  const results = await Promise.allSettled(['ann', 'unreadable', 'bob'].map(checkOwner));
+  const results = await Promise.allSettled(['ann', 'sealed', 'bob'].map(checkOwner));
   expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
-  expect(loaded).toEqual([['ann', 'unreadable', 'bob'], ['ann'], ['unreadable'], ['bob']]);
+  expect(loaded.splice(0)).toEqual([['ann', 'sealed', 'bob'], ['ann'], ['sealed'], ['bob']]);
+
+  // Reading them alone would fail as well.
+  expect(await Promise.allSettled(['ann', 'offline'].map(checkOwner))).toMatchObject([
+    { reason: lost },
+    { reason: lost },
+  ]);
+  expect(loaded).toEqual([['ann', 'offline']]);
 });
 
 test('a retry is not sent if the owner of the endpoint loses access to the record after the request was accepted', async () => {
