@@ -19,11 +19,12 @@ const BODY = JSON.stringify({
 });
 
 // Deliveries as the relay creates them, spread over all endpoints. One statement, so that all of them exist at once. Their ids begin with
-// the time, as real ids do: a lease from an earlier round must not know them.
+// the time, as real ids do: a lease from an earlier round must not know them. Without mentions, a sweep of the relay would collect them
+// meanwhile, as it does for deliveries of earlier versions.
 const INSERT_DELIVERIES = `
-  insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, next_attempt_at)
+  insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, subject_id, mentions, next_attempt_at)
   select lpad(to_hex((extract(epoch from now()) * 1000)::bigint), 12, '0') || lpad(to_hex(row_number() over ()), 12, '0'), e.id, lpad(to_hex(n), 24, '0'), 'msg_' || md5(n || e.id),
-    'article.created', $2, now()
+    'article.created', $2, e.owner_id, array[e.owner_id, lpad(to_hex(n), 24, '0')], now()
   from webhook_endpoints e, generate_series(1, $1::int) n`;
 
 /**

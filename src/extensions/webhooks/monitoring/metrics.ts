@@ -92,7 +92,7 @@ export function createWebhookMetrics(
     wrapRecorderToCountResults: (recordResult) => (result) => {
       const { outcome, dueAt } = result;
       getOrCreateCounter(resultLabelOf(outcome)).inc();
-      dispatch.observe(Math.max(Date.parse(outcome.at) - dueAt, 0) / 1000);
+      dispatch.observe(Math.max(Date.now() - outcome.durationMs - dueAt, 0) / 1000);
       if (!outcome.refused) answer.observe(outcome.durationMs / 1000);
       return recordResult(result);
     },

@@ -134,7 +134,7 @@ export function createCheckedAttempts(
       if (readable === undefined) return undefined;
       if (!readable) return createNotReadableOutcome(NOT_READABLE);
       const target = getTarget();
-      return target && makeTracedAttempt(attemptParts, target, delivery, opened.body);
+      return target && (await makeTracedAttempt(attemptParts, target, delivery, opened.body));
     },
   };
 }

@@ -15,7 +15,7 @@ const RECHECK_DELAY_MS = 1000;
 const MAX_PACES = 10_000;
 
 /**
- * Sends claimed deliveries, and claims more while more are due and `claimingMs` have not passed. The number of
+ * Sends claimed deliveries, and claims more while more are due and `claimingMs` have not passed, or longer if no other endpoint waits. The number of
  * concurrent requests follows the receiver: see `createPaceKeeper`. After the first failed or slow response no more requests begin, so that a
  * receiver that hangs occupies few slots, and only once. An ordered endpoint has one request at a time, and the next request begins when
  * the previous result is written. After a failure, the next lease of an ordered endpoint retries the failed delivery or, if it failed for
@@ -46,7 +46,7 @@ export async function sendUnderLease(
     parts,
     lease,
     state,
-    circumstances: { now, isOutdated: false, isStopping: false, canWorkerLinger: false },
+    circumstances: { now, isOutdated: false, isStopping: false, canWorkerLinger: false, areJobsFull: true },
     attempts: createAttempts(parts, endpoint),
     target: createAttemptTarget(parts.sender, endpoint),
     firstSlot: slot?.requested === undefined ? slot?.release : undefined,

@@ -41,6 +41,7 @@ function observe({ parts, lease, linger, circumstances }: Sending): Circumstance
   circumstances.isOutdated = lease.isOutdated();
   circumstances.isStopping = parts.isStopping();
   circumstances.canWorkerLinger = linger.isAllowed();
+  circumstances.areJobsFull = parts.jobs.isFull();
   return circumstances;
 }
 

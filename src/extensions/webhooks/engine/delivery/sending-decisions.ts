@@ -5,6 +5,12 @@ import type { Circumstances, SendingAction, SendingState } from './sending-state
 
 // The parts of `step` that decide what to do next. Actions without data are created once.
 
+/**
+ * For how many times `claimingMs` a lease claims while no other endpoint waits for a job: a job and a lease cost as much as several deliveries.
+ * Not for longer, so that other workers get endpoints.
+ */
+const TURNS_WITHOUT_WAIT = 4;
+
 /** Actions to carry out in their order. */
 export type Actions = readonly SendingAction[];
 
@@ -46,9 +52,15 @@ function needsSlot(state: SendingState, circumstances: Circumstances): boolean {
   );
 }
 
-function isQueueLow({ endpoint, pace, queue, inFlight, requested, unwritten }: SendingState): boolean {
-  if (!endpoint.ordered) return queue.length <= pace.limit();
+/** Whether no more claimed deliveries wait than are in flight: more would only wait longer in memory, and in the lease. */
+function isQueueLow({ endpoint, queue, inFlight, awaitingSlot, requested, unwritten }: SendingState): boolean {
+  if (!endpoint.ordered) return queue.length <= inFlight - awaitingSlot;
   return queue.length + inFlight + requested.inFlight + unwritten === 0;
+}
+
+/** Whether the time is not over for which a lease claims while more is due. */
+function mayKeepTurn({ claimingSince, claimingMs }: SendingState, { now, areJobsFull }: Circumstances): boolean {
+  return now - claimingSince < claimingMs * (areJobsFull ? 1 : TURNS_WITHOUT_WAIT);
 }
 
 /** Whether more deliveries are to be claimed. */
@@ -59,7 +71,7 @@ function needsClaim(state: SendingState, circumstances: Circumstances): boolean 
     !state.isClaiming &&
     isQueueLow(state) &&
     mayContinue(state, circumstances) &&
-    circumstances.now - state.claimingSince < state.claimingMs &&
+    mayKeepTurn(state, circumstances) &&
     // A claim also gives earlier deliveries of the queue more time to begin, which must not be too late already.
     (state.queue.length === 0 || mayStillSend(state, circumstances))
   );

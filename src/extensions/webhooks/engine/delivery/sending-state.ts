@@ -14,6 +14,8 @@ export interface Circumstances {
   isStopping: boolean;
   /** Whether this worker may have one more lease that waits for new deliveries. */
   canWorkerLinger: boolean;
+  /** Whether as many jobs run as may, so that other endpoints may have to wait. */
+  areJobsFull: boolean;
 }
 
 /** What happened to a lease under which deliveries are sent. The slots are only passed on: they come back in an action. */

@@ -1,6 +1,7 @@
 import {
   type Auth,
   allowsAction,
+  createMicroBatch,
   DecryptionError,
   type ExpandedRecord,
   gatewaysByName,
@@ -98,7 +99,7 @@ interface SentBody {
 
 /**
  * Checks whether the owner of an endpoint may currently read the bodies of deliveries. It makes one query for the owner, unless the
- * claim has just read them, and one for each resource, regardless of the number of deliveries. If a policy or scope function throws, the
+ * claim has just read them or another check shares its query, and one for each resource, regardless of the number of deliveries. If a policy or scope function throws, the
  * record is unreadable and the error logged.
  *
  * @returns a verdict for each body, in order; undefined if nothing at all may be sent: the owner is deleted or inactive, or may not
@@ -187,6 +188,25 @@ async function loadRecordLookup(
   };
 }
 
+const MAX_OWNERS_PER_READ = 100;
+
+/** Creates the function that reads the owner of an endpoint. Checks that begin while a statement runs share the next one. */
+function createOwnerLoader(users: Pick<ResourceGateway, 'load'>): (owner: string) => Promise<StoredRecord | undefined> {
+  const loadTogether = createMicroBatch<string, StoredRecord | undefined>(async (owners) => {
+    const found = new Map((await users.load([...new Set(owners)])).map((user) => [user.id, user]));
+    return owners.map((owner) => found.get(owner));
+  }, MAX_OWNERS_PER_READ);
+  return async (owner) => {
+    try {
+      return await loadTogether(owner);
+    } catch (error) {
+      // One user that cannot be decrypted fails the statement for all, so each is then read alone.
+      if (!(error instanceof DecryptionError)) throw error;
+      return (await users.load([owner]))[0];
+    }
+  };
+}
+
 /** Creates the check whether the owner of an endpoint may read the bodies of deliveries. */
 export function createReadabilityCheck(
   { resources, service, log }: Pick<Host, 'resources' | 'service' | 'log'>,
@@ -197,6 +217,7 @@ export function createReadabilityCheck(
 ): CheckReadability {
   const gateways = gatewaysByName(resources);
   const isGlobalAllowed = createGlobalPolicyCheck({ service, log }, { globalPolicy });
+  const loadOwner = createOwnerLoader(users);
 
   /** Whether an event is a test or one that the app publishes. The name of such an event may begin with the name of a resource. */
   const isAppEvent = (type: string) => type === TEST_EVENT || Object.hasOwn(events, type);
@@ -218,8 +239,7 @@ export function createReadabilityCheck(
   async function findOwner({ owner, readOwner }: Audience): Promise<StoredRecord | undefined> {
     if (readOwner !== undefined && performance.now() - readOwner.at < READ_OWNER_FRESH_MS)
       return users.fromRowJson(readOwner.json);
-    const [user] = await users.load([owner]);
-    return user;
+    return loadOwner(owner);
   }
 
   return async (audience, bodies) => {

@@ -3,6 +3,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import type { ResourceGateway } from '../../../../../src/declare/host.ts';
 import { createReadabilityCheck } from '../../../../../src/extensions/webhooks/engine/readability/readability.ts';
 import { defineResource, defineUser, f, webhooks } from '../../../../../src/index.ts';
+import { DecryptionError } from '../../../../../src/platform/data/crypto/keyring.ts';
 import { startReceiver } from '../../../../fakes/receiver.ts';
 import { startTestApp } from '../../../../support/app.ts';
 
@@ -42,29 +43,69 @@ test('an owner with a value that cannot be decrypted gets no delivery: a policy 
   expect(await count('webhook_deliveries')).toBe(1);
 });
 
+function createCheck(load: ResourceGateway['load']) {
+  return createReadabilityCheck(
+    { resources: [] } as unknown as Parameters<typeof createReadabilityCheck>[0],
+    { load, fromRowJson: () => ({ id: 'owner', status: 'suspended' }) },
+    { globalPolicy: { functions: [] }, events: {} } as unknown as Parameters<typeof createReadabilityCheck>[2],
+    { read: async () => [] },
+    { reads: () => true, findReadLimit: () => undefined, ended: async () => [] },
+  );
+}
+
 test.each([
   ['uses an owner that the claim has just read', () => performance.now(), []],
   ['reads an owner again if the claim read them too long ago', () => Number.NEGATIVE_INFINITY, ['owner']],
 ])('a check %s', async (_, at, expected) => {
   const loaded: string[] = [];
-  const users: Pick<ResourceGateway, 'load' | 'fromRowJson'> = {
-    load: async (ids) => {
-      loaded.push(...ids);
-      return [{ id: 'owner', status: 'suspended' }];
-    },
-    fromRowJson: () => ({ id: 'owner', status: 'suspended' }),
-  };
-  const check = createReadabilityCheck(
-    { resources: [] } as unknown as Parameters<typeof createReadabilityCheck>[0],
-    users,
-    { globalPolicy: { functions: [] }, events: {} } as unknown as Parameters<typeof createReadabilityCheck>[2],
-    { read: async () => [] },
-    { reads: () => true, findReadLimit: () => undefined, ended: async () => [] },
-  );
+  const check = createCheck(async (ids) => {
+    loaded.push(...ids);
+    return [{ id: 'owner', status: 'suspended' }];
+  });
   const audience = { owner: 'owner', scope: 'own' as const, readOwner: { json: {}, at: at() } };
   // Nothing may be sent to a suspended owner, whichever statement has read them.
   expect(await check(audience, [{ type: 'webhook.test', body: '{}' }])).toBeUndefined();
   expect(loaded).toEqual(expected);
+});
+
+test('checks that begin while an owner is being read share the next statement, and an owner that cannot be decrypted fails only their own', async () => {
+  const loaded: (readonly string[])[] = [];
+  const lost = new Error('connection lost');
+  const firstRead = Promise.withResolvers<void>();
+  const check = createCheck(async (ids) => {
+    loaded.push(ids);
+    await firstRead.promise;
+    if (ids.includes('sealed')) throw new DecryptionError('unknown-key', 'user/blockedRegion/sealed');
+    if (ids.includes('offline')) throw lost;
+    return ids.filter((id) => id !== 'deleted').map((id) => ({ id, status: id === 'off' ? 'suspended' : 'active' }));
+  });
+  const checkOwner = (owner: string) => check({ owner, scope: 'own' }, [{ type: 'webhook.test', body: '{}' }]);
+  const first = Promise.all(['ann', 'off'].map(checkOwner));
+  await vi.waitUntil(() => loaded.length === 1);
+  const later = Promise.all(['ann', 'deleted'].map(checkOwner));
+  await new Promise(setImmediate);
+  const latest = Promise.all(['bob', 'ann'].map(checkOwner));
+  firstRead.resolve();
+  expect(await Promise.all([first, later, latest])).toEqual([
+    [[true], undefined],
+    [[true], undefined],
+    [[true], [true]],
+  ]);
+  expect(loaded.splice(0)).toEqual([
+    ['ann', 'off'],
+    ['ann', 'deleted', 'bob'],
+  ]);
+
+  const results = await Promise.allSettled(['ann', 'sealed', 'bob'].map(checkOwner));
+  expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+  expect(loaded.splice(0)).toEqual([['ann', 'sealed', 'bob'], ['ann'], ['sealed'], ['bob']]);
+
+  // Reading them alone would fail as well.
+  expect(await Promise.allSettled(['ann', 'offline'].map(checkOwner))).toMatchObject([
+    { reason: lost },
+    { reason: lost },
+  ]);
+  expect(loaded).toEqual([['ann', 'offline']]);
 });
 
 test('a retry is not sent if the owner of the endpoint loses access to the record after the request was accepted', async () => {

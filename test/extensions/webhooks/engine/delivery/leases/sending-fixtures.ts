@@ -96,7 +96,7 @@ interface Case {
 
 /** Creates the circumstances in which a healthy lease goes on. */
 export function createCircumstances(changes: Partial<Circumstances> = {}): Circumstances {
-  return { now: NOW, isOutdated: false, isStopping: false, canWorkerLinger: true, ...changes };
+  return { now: NOW, isOutdated: false, isStopping: false, canWorkerLinger: true, areJobsFull: true, ...changes };
 }
 
 /** Creates the state of a lease: see `Case`. */

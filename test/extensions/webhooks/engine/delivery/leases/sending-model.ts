@@ -41,7 +41,13 @@ export class SendingModel {
   /** Whether the lease must begin no more requests, after what happened. */
   private mustEnd = false;
 
-  private readonly circumstances = { now: 0, isOutdated: false, isStopping: false, canWorkerLinger: true };
+  private readonly circumstances = {
+    now: 0,
+    isOutdated: false,
+    isStopping: false,
+    canWorkerLinger: true,
+    areJobsFull: true,
+  };
   private readonly state: SendingState;
   private readonly start: ModelStart;
   private claimedAt = 0;
@@ -110,7 +116,7 @@ export class SendingModel {
       () => this.pass(PAUSES_MS[value % PAUSES_MS.length]!),
       () => this.announce(value % 4 === 0),
       () => this.handle({ type: 'requestAnnounced' }),
-      () => this.change({ canWorkerLinger: value % 4 !== 0 }),
+      () => this.change({ canWorkerLinger: value % 4 !== 0, areJobsFull: value % 3 === 0 }),
       ...(value % 40 === 0 ? [() => this.change({ isOutdated: true }), () => this.change({ isStopping: true })] : []),
     ];
   }

@@ -214,6 +214,24 @@ describe('more deliveries', () => {
       ...{ given: due, circumstances: { now: CLAIMING_MS }, event: PROCEEDED, actions: ends },
     },
     {
+      title: 'are claimed for longer while no other endpoint waits for a job',
+      ...{
+        given: due,
+        circumstances: { now: 4 * CLAIMING_MS - 1, areJobsFull: false },
+        event: PROCEEDED,
+        actions: claims,
+      },
+    },
+    {
+      title: 'are left to other workers in the end',
+      ...{ given: due, circumstances: { now: 4 * CLAIMING_MS, areJobsFull: false }, event: PROCEEDED, actions: ends },
+    },
+    {
+      title: 'are not claimed while as many wait as are in flight, however many may be',
+      given: { ...due, queue: [a, b, a], inFlight: 4, awaitingSlot: 2, pace: paceOf(4) },
+      ...{ event: PROCEEDED, actions: [] },
+    },
+    {
       title: 'are left to the next lease in the slow lane',
       ...{ start: { lane: 'slow' as const }, given: due, event: PROCEEDED, actions: ends },
     },
