@@ -113,6 +113,7 @@ export function hashDeviceToken(token: string): string {
 
 /** Maximum characters shown of each end of a token. */
 const MAX_SHOWN = 6;
+const SURROGATE = /[\ud800-\udfff]/;
 
 /**
  * Masks a token for display: leading characters, an ellipsis, trailing characters (for browsers, of the endpoint). Shows at most a
@@ -120,10 +121,9 @@ const MAX_SHOWN = 6;
  */
 export function maskToken(platform: DevicePlatform, token: string): string {
   const text = platform === 'web' ? deviceIdentityOf(token) : token;
-  // Of a long token only the ends are split into characters. A character has one or two code units.
-  const isLong = text.length >= 2 * 8 * MAX_SHOWN;
-  const head = [...(isLong ? text.slice(0, 2 * MAX_SHOWN) : text)];
-  const tail = isLong ? [...text.slice(-2 * MAX_SHOWN)] : head;
-  const shown = isLong ? MAX_SHOWN : Math.min(MAX_SHOWN, Math.floor(head.length / 8));
-  return `${head.slice(0, shown).join('')}…${tail.slice(tail.length - shown).join('')}`;
+  // Only a text with surrogates has characters of several code units.
+  const characters = SURROGATE.test(text) ? [...text] : text;
+  const shown = Math.min(MAX_SHOWN, Math.floor(characters.length / 8));
+  const ends = [characters.slice(0, shown), characters.slice(characters.length - shown)];
+  return ends.map((end) => (typeof end === 'string' ? end : end.join(''))).join('…');
 }

@@ -1,5 +1,6 @@
 import type { DevicePlatform } from '../../accounts/devices/index.ts';
 import type { Database } from '../../platform/data/postgres/database.ts';
+import { plainArrayLiteral, textArrayLiteral } from '../../platform/data/postgres/values.ts';
 import type { TransportResult } from '../message/transport.ts';
 import { type Outcome, pushStatusSql } from '../send/status.ts';
 import type { ClaimedChunk } from './claim-chunks.ts';
@@ -86,7 +87,7 @@ export async function storeResults(
   chunks: readonly SentChunk[],
   { captured, transport }: { captured: boolean; transport: string | null },
 ): Promise<StoredResults> {
-  const ords = chunks.flatMap(({ results }, i) => results.map(() => i + 1));
+  const ords = chunks.flatMap(({ results }, i) => new Array<number>(results.length).fill(i + 1));
   const all = chunks.flatMap(({ results }) => results);
   const values = [
     chunks.map(({ chunk }) => chunk.pushId),
@@ -94,12 +95,12 @@ export async function storeResults(
     chunks.map(({ chunk }) => chunk.attempt),
     chunks.map(({ dueAt }) => toIsoTime(dueAt)),
     chunks.map(({ sentAt }) => toIsoTime(sentAt)),
-    ords,
-    all.map((result) => result.position),
-    all.map((result) => result.ok),
-    all.map((result) => result.id ?? null),
-    all.map((result) => result.error ?? null),
-    all.map((result) => toIsoTime(result.nextRetryAt)),
+    plainArrayLiteral(ords),
+    plainArrayLiteral(all.map((result) => result.position)),
+    plainArrayLiteral(all.map((result) => result.ok)),
+    textArrayLiteral(all.map((result) => result.id ?? null)),
+    textArrayLiteral(all.map((result) => result.error ?? null)),
+    plainArrayLiteral(all.map((result) => toIsoTime(result.nextRetryAt))),
     captured,
     transport,
   ];

@@ -1,5 +1,6 @@
 import { type DevicePlatform, hashDeviceToken, maskToken } from '../../accounts/devices/index.ts';
 import type { Executor } from '../../platform/data/postgres/database.ts';
+import { plainArrayLiteral, textArrayLiteral } from '../../platform/data/postgres/values.ts';
 import type { Logger } from '../../platform/observability/log.ts';
 import type { Audience, PushMessage } from '../message/message.ts';
 import { findTransport, type Transport, type TransportDevice } from '../message/transport.ts';
@@ -96,13 +97,13 @@ export function toStorePageValues(
     chunks.map((chunk) => chunk.transport),
     first,
     last,
-    targets.map((_, i) => firstPosition + i),
-    targets.map((target) => target.platform),
-    targets.map((target) => target.deviceId),
-    targets.map((target) => target.userId),
-    targets.map((target) => target.token),
-    targets.map((target) => target.tokenHash),
-    targets.map((target) => target.maskedToken),
+    plainArrayLiteral(targets.map((_, i) => firstPosition + i)),
+    plainArrayLiteral(targets.map((target) => target.platform)),
+    textArrayLiteral(targets.map((target) => target.deviceId)),
+    textArrayLiteral(targets.map((target) => target.userId)),
+    textArrayLiteral(targets.map((target) => target.token)),
+    plainArrayLiteral(targets.map((target) => target.tokenHash)),
+    textArrayLiteral(targets.map((target) => target.maskedToken)),
     firstPosition === 0,
   ];
 }

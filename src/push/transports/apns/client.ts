@@ -1,4 +1,4 @@
-import type { Notification, ProviderOptions } from '@parse/node-apn';
+import type { Notification, ProviderOptions, Responses } from '@parse/node-apn';
 import { withTimeoutFallback } from '../../../platform/helpers/concurrency/deadline.ts';
 import type { ApnsCredentials } from './credentials.ts';
 import { type ApnsError, isNotProcessed, isTimeout } from './errors.ts';
@@ -8,10 +8,10 @@ export type ApnsResult = { id: string | undefined } | { error: ApnsError };
 
 /** A client of APNs with one connection that is kept open. */
 export interface ApnsClient {
-  /** Creates a notification, which can be sent several times. Changes to the object affect later sends. */
+  /** Creates a notification, which can be sent several times, also concurrently. */
   notification(fields: object): Notification;
-  /** Sends a notification to one device. Never rejects. */
-  send(notification: Notification, token: string): Promise<ApnsResult>;
+  /** Sends a notification to one device. Never rejects. @param id the `apns-id`; default: APNs chooses it */
+  send(notification: Notification, token: string, id?: string): Promise<ApnsResult>;
   close(): Promise<void>;
 }
 
@@ -51,10 +51,12 @@ export async function openApnsClient(
     return withTimeoutFallback(ended, CLOSE_TIMEOUT_MS, undefined);
   }
 
-  async function sendOnce(notification: Notification, token: string): Promise<ApnsResult> {
-    const own = provider;
-    const since = performance.now();
-    const { sent, failed } = await own.send(notification, token);
+  /** Reads the response to one notification, sent at `since` through `own`. Replaces a provider whose connection is dead. */
+  function readResponse(
+    { sent, failed }: Responses<unknown, unknown>,
+    own: typeof provider,
+    since: number,
+  ): ApnsResult {
     const [error] = failed as ApnsError[];
     if (error === undefined) {
       lastResponseAt = performance.now();
@@ -71,9 +73,13 @@ export async function openApnsClient(
 
   return {
     notification: (fields) => new apn.Notification(fields),
-    async send(notification, token) {
+    async send(notification, token, id) {
       for (let round = 1; ; round++) {
-        const result = await sendOnce(notification, token);
+        const own = provider;
+        const since = performance.now();
+        // The library reads the headers before `send` returns, so notifications to several devices can share the object.
+        notification.id = id as string;
+        const result = readResponse(await own.send(notification, token), own, since);
         if (round === MAX_TRIES || !('error' in result) || !isNotProcessed(result.error)) return result;
       }
     },

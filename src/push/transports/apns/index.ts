@@ -1,7 +1,8 @@
-import { createSemaphore } from '../../../platform/helpers/concurrency/semaphore.ts';
+import type { Notification } from '@parse/node-apn';
 import { PLACEHOLDER_ID } from '../../message/message.ts';
 import type { SendContext, Transport, TransportDevice, TransportResult } from '../../message/transport.ts';
-import { MAX_WAIT_MS, NOT_SENT_IN_TIME, toFailedResult } from '../failure.ts';
+import { createBatcher } from '../batches.ts';
+import { type Failure, MAX_WAIT_MS, NOT_SENT_IN_TIME, toFailedResult } from '../failure.ts';
 import { type ApnsClient, type ApnsResult, openApnsClient, RESPONSE_TIMEOUT_MS } from './client.ts';
 import type { ApnsCredentials } from './credentials.ts';
 import { classifyApnsError, isApnsToken } from './errors.ts';
@@ -13,7 +14,16 @@ const CONCURRENT_NOTIFICATIONS = 500;
 /** A well-formed token that belongs to no device, for checking the credentials. */
 const UNREGISTERED_TOKEN = '0'.repeat(64);
 
-function toTransportResult(result: ApnsResult, device: TransportDevice): TransportResult {
+/** A notification to one device. The devices of a push share the object of the library. */
+interface Outgoing {
+  client: ApnsClient;
+  notification: Notification;
+  pushId: string;
+  device: TransportDevice;
+}
+
+function toTransportResult(result: ApnsResult | Failure, device: TransportDevice): TransportResult {
+  if ('class' in result) return toFailedResult(result, device);
   if ('error' in result) return toFailedResult(classifyApnsError(result.error), device);
   return result.id === undefined ? { ok: true } : { ok: true, id: result.id };
 }
@@ -29,7 +39,17 @@ export function createApnsTransport(
   { responseTimeoutMs = RESPONSE_TIMEOUT_MS, maxWaitMs = MAX_WAIT_MS } = {},
 ): Transport {
   const { topic } = credentials;
-  const pool = createSemaphore(CONCURRENT_NOTIFICATIONS);
+  const sendAll = createBatcher<Outgoing, ApnsResult | Failure>({
+    async send([outgoing]) {
+      const { client: opened, notification, pushId, device } = outgoing!;
+      return [await opened.send(notification, device.token, createApnsId(pushId, device))];
+    },
+    maxPerBatch: 1,
+    maxConcurrent: CONCURRENT_NOTIFICATIONS,
+    gatherMs: 0,
+    maxWaitMs,
+    late: NOT_SENT_IN_TIME,
+  });
   let client: Promise<ApnsClient> | undefined;
   const openClientOnce = () => {
     client ??= openApnsClient(credentials, responseTimeoutMs);
@@ -55,15 +75,12 @@ export function createApnsTransport(
         const failure = { class: 'misconfigured', name: 'InvalidCredentials', detail: String(error) } as const;
         return devices.map((device) => toFailedResult(failure, device));
       }
-      const giveUpAt = performance.now() + maxWaitMs;
       const compiled = JSON.stringify(createApnsPayload(message, context.id));
-      const common = { topic, ...createApnsHeaders(message, context), compiled };
-      const sendToDevice = async (device: TransportDevice) => {
-        if (performance.now() > giveUpAt) return toFailedResult(NOT_SENT_IN_TIME, device);
-        const notification = opened.notification({ ...common, id: createApnsId(context.id, device) });
-        return toTransportResult(await opened.send(notification, device.token), device);
-      };
-      return Promise.all(devices.map((device) => pool.run(() => sendToDevice(device))));
+      const notification = opened.notification({ topic, ...createApnsHeaders(message, context), compiled });
+      const results = await sendAll(
+        devices.map((device) => ({ client: opened, notification, pushId: context.id, device })),
+      );
+      return results.map((result, i) => toTransportResult(result, devices[i]!));
     },
     async check() {
       const where = `APNs (${credentials.production ? 'production' : 'sandbox'}, topic "${topic}")`;
