@@ -1,5 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
-import type { Executor } from '../../../extension/index.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { createSerialQueue, type Executor } from '../../../extension/index.ts';
 import { toCopyColumns } from '../../../platform/data/postgres/copy-text.ts';
 import { toCanonicalJson } from '../../../platform/helpers/json/canonical-json.ts';
 import type { AuditEvent, Changes, Entry, FieldChange } from './entry.ts';
@@ -116,10 +117,24 @@ function prepareEvent(event: AuditEvent, salt: string): PreparedEvent {
   };
 }
 
-function prepareEvents(events: readonly AuditEvent[]): PreparedEvent[] {
-  // Random bytes in small portions take longer than everything else here.
-  const salts = randomBytes(SALT_BYTES * events.length).toString('hex');
-  return events.map((event, i) => prepareEvent(event, salts.slice(2 * SALT_BYTES * i, 2 * SALT_BYTES * (i + 1))));
+/** Events that are prepared in one turn of the event loop, because another batch may hold the lock of the chain meanwhile, and must not wait for long. */
+const EVENTS_PER_TURN = 10;
+/** Prepares one batch after the other, so that the first one has the lock of the chain while the next one is prepared. */
+const prepareInOrder = createSerialQueue();
+
+async function prepareEvents(events: Iterable<AuditEvent>): Promise<PreparedEvent[]> {
+  const prepared: PreparedEvent[] = [];
+  let salts = '';
+  for (const event of events) {
+    const place = prepared.length % EVENTS_PER_TURN;
+    if (place === 0) {
+      if (prepared.length > 0) await nextTurn();
+      // Random bytes in small portions take longer than everything else here.
+      salts = randomBytes(SALT_BYTES * EVENTS_PER_TURN).toString('hex');
+    }
+    prepared.push(prepareEvent(event, salts.slice(2 * SALT_BYTES * place, 2 * SALT_BYTES * (place + 1))));
+  }
+  return prepared;
 }
 
 /** The rows of two statements, for `copy`. */
@@ -148,8 +163,8 @@ function placeEvents(prepared: readonly PreparedEvent[], { id, hash: previousHas
 }
 
 /** Appends rows to the chain, in order. Other transactions that append wait until this one ends. */
-export async function appendToChain(tx: Executor, events: readonly AuditEvent[]): Promise<void> {
-  const prepared = prepareEvents(events);
+export async function appendToChain(tx: Executor, events: Iterable<AuditEvent>): Promise<void> {
+  const prepared = await prepareInOrder(() => prepareEvents(events));
   // The lock is a statement of its own: the one that waited for it does not see rows that were committed meanwhile. Both are sent at once, because
   // the other appenders wait for this transaction.
   const [, head] = await Promise.all([lockChain(tx), readHead(tx)]);
