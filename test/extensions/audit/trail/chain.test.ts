@@ -143,6 +143,27 @@ test('an entry that Postgres refuses fails alone, and the next batch follows the
   expect(await verify()).toMatchObject({ rows: 2, head: { id: 2 }, broken: undefined });
 });
 
+test('a process that dies between the rows of an entry leaves none of them', async () => {
+  const blocking = new Client({ connectionString: env.DATABASE_URL! });
+  await blocking.connect();
+  onTestFinished(() => blocking.end());
+  await blocking.query('begin; lock table audit_values in share mode');
+  const dying = openDatabase(env.DATABASE_URL!, 'dying', createLogger('silent', 'test'));
+  const sealed: AuditEvent = { ...ENTRY, changes: { title: { to: 'a' } }, erasable: { owner: 'o', fields: ['title'] } };
+  const appended = dying.transaction((tx) => appendToChain(tx, [sealed]));
+  appended.catch(() => undefined);
+  await vi.waitFor(async () => {
+    const text = `select 1 from pg_stat_activity where query like 'copy audit_values%' and wait_event_type = 'Lock'`;
+    expect((await database.query(text)).rowCount).toBe(1);
+  });
+  dying.destroy();
+  await expect(appended).rejects.toThrow();
+  await blocking.query('commit');
+  await own.transaction((tx) => appendToChain(tx, [ENTRY]));
+  expect(await verify()).toMatchObject({ rows: 1, head: { id: 1 }, broken: undefined });
+  expect((await database.query('select from audit_values')).rowCount).toBe(0);
+});
+
 test('an event of another release without all values is recorded with nulls', async () => {
   const { requestId: _, ...known } = ENTRY;
   const event = { ...known, action: 'auth.login', invented: 1 } as unknown as AuditEvent;
