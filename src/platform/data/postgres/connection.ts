@@ -15,8 +15,8 @@ export interface Statement {
    */
   sharesTransaction?: string | undefined;
   /**
-   * The rows of a `copy … from stdin` in its text format: see `toCopyColumns`. The statement has no name and no values. Send no other statement on its
-   * connection before it has ended: Postgres would read it as a row.
+   * The rows of a `copy … from stdin` in its text format: see `toCopyColumns`. Only in a transaction, without a name and values, and while it sends no
+   * other statement: Postgres would read that as a row.
    */
   copied?: string | undefined;
 }
