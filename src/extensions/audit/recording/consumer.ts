@@ -146,7 +146,7 @@ export function createAuditConsumer({ resources, users }: Pick<Host, 'resources'
       row.name === AUDIT_EVENT_ROW || (isRecordChange(row) && compiled.has(row.resource!) && isAudited(row)),
     async handle(rows, tx) {
       const userIdByEmail = await findUserIds(rows, tx);
-      const events = rows.map((row): AuditEvent => {
+      const events = rows.values().map((row): AuditEvent => {
         if (row.name !== AUDIT_EVENT_ROW) return toAuditEvent(compiled.get(row.resource!)!, row);
         const { email, ...event } = row.payload as unknown as AuditEventPayload;
         return email === undefined ? event : { ...event, record: userIdByEmail.get(email) ?? null };

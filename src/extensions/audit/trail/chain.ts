@@ -1,8 +1,10 @@
 import { hash, randomBytes } from 'node:crypto';
-import type { Executor } from '../../../extension/index.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { createSerialQueue, type Executor } from '../../../extension/index.ts';
+import { toCopyColumns } from '../../../platform/data/postgres/copy-text.ts';
 import { toCanonicalJson } from '../../../platform/helpers/json/canonical-json.ts';
 import type { AuditEvent, Changes, Entry, FieldChange } from './entry.ts';
-import { INSERT_ENTRIES, INSERT_VALUES, LOCK_CHAIN, SELECT_LAST_ENTRY } from './sql.ts';
+import { COPY_ENTRIES, COPY_VALUES, LOCK_CHAIN, SELECT_LAST_ENTRY } from './sql.ts';
 
 /** The previous hash of the first row of a chain. */
 export const GENESIS = '0'.repeat(64);
@@ -74,129 +76,100 @@ function toStoredJson(value: unknown): string {
 
 const SALT_BYTES = 16;
 
-/** The values of a row that an erasure can remove. */
-interface ErasableValues {
-  owner: string;
-  salt: string;
-  /** JSON, by field. */
-  values: string;
-}
-
-/** Returns the JSON of the changes of an event, with seals in place of the erasable values, and these values. */
-function sealErasableValues(
-  changes: Changes,
-  { owner, fields }: NonNullable<AuditEvent['erasable']>,
-  salt: string,
-): [changes: string, values: ErasableValues | undefined] {
-  const sealed = { ...changes };
-  let values = '';
-  for (const field of fields) {
-    const change = changes[field];
-    if (change === undefined || 'changed' in change) continue;
+/**
+ * Returns the canonical JSON of the changes of an event, with seals in place of the values that an erasure can remove, and the members of the JSON
+ * of these values.
+ */
+function sealErasableValues(changes: Changes, erasable: readonly string[], salt: string) {
+  const sealed: string[] = [];
+  const values: string[] = [];
+  for (const field of Object.keys(changes).sort()) {
+    const change = changes[field]!;
     const json = toStoredJson(change);
-    values += `${values === '' ? '' : ','}${JSON.stringify(field)}:${json}`;
-    sealed[field] = { sha256: hashValue(salt, field, json) };
+    const isSealed = !('changed' in change) && erasable.includes(field);
+    const name = JSON.stringify(field);
+    sealed.push(`${name}:${isSealed ? `{"sha256":"${hashValue(salt, field, json)}"}` : json}`);
+    if (isSealed) values.push(`${name}:${json}`);
   }
-  return [toStoredJson(sealed), values === '' ? undefined : { owner, salt, values: `{${values}}` }];
+  return { sealed: `{${sealed.join(',')}}`, values };
 }
 
 /** An event that only lacks its place in the chain. */
 interface PreparedEvent {
-  event: AuditEvent;
-  /** JSON; null if there are none. */
-  changes: string | null;
-  /** JSON; null if there are none. */
-  details: string | null;
   content: ContentParts;
-  erasable: ErasableValues | undefined;
+  /** The columns of the entry between its id and the hashes, for `copy`. */
+  columns: string;
+  /** The columns of the erasable values after the id, for `copy`; undefined if there are none. */
+  values: string | undefined;
 }
 
-function prepareEvents(events: readonly AuditEvent[]): PreparedEvent[] {
-  // Random bytes in small portions take longer than everything else here.
-  const salts = randomBytes(SALT_BYTES * events.length).toString('hex');
-  return events.map((event, i) => {
-    const { erasable } = event;
-    const salt = salts.slice(2 * SALT_BYTES * i, 2 * SALT_BYTES * (i + 1));
-    const [changes, values] =
-      erasable !== undefined && event.changes !== null
-        ? sealErasableValues(event.changes, erasable, salt)
-        : [toStoredJson(event.changes ?? null), undefined];
-    const details = toStoredJson(event.details ?? null);
-    return {
-      event,
-      changes: changes === 'null' ? null : changes,
-      details: details === 'null' ? null : details,
-      content: toContentParts(event, changes, details),
-      erasable: values,
-    };
-  });
+function prepareEvent(event: AuditEvent, salt: string): PreparedEvent {
+  const { at, action, resource, record, user, via, credential, ip, requestId, erasable } = event;
+  const { sealed, values } =
+    event.changes == null
+      ? { sealed: null, values: [] }
+      : sealErasableValues(event.changes, erasable?.fields ?? [], salt);
+  const details = event.details == null ? null : toStoredJson(event.details);
+  return {
+    content: toContentParts(event, sealed ?? 'null', details ?? 'null'),
+    columns: toCopyColumns([at, action, resource, record, user, via, credential, ip, requestId, sealed, details]),
+    values: values.length === 0 ? undefined : toCopyColumns([erasable!.owner, salt, `{${values.join(',')}}`]),
+  };
 }
 
-/** A prepared event at its place in the chain. */
-interface PlacedEvent extends PreparedEvent, ChainLink {
-  previousHash: string;
-}
+/** Events that are prepared in one turn of the event loop, because another batch may hold the lock of the chain meanwhile, and must not wait for long. */
+const EVENTS_PER_TURN = 10;
+/** Prepares one batch after the other, so that the first one has the lock of the chain while the next one is prepared. */
+const prepareInOrder = createSerialQueue();
 
-// JSON contains no line break, and unlike an array it can be sent and parsed without escaping its quotation marks.
-const joinLines = (texts: readonly (string | null)[]) => texts.map((text) => text ?? '').join('\n');
-
-function insertEntries(tx: Executor, placed: readonly PlacedEvent[]): Promise<unknown> {
-  const pick = <K extends keyof AuditEvent>(key: K) => placed.map(({ event }) => event[key] ?? null);
-  const columns = [
-    placed.map(({ id }) => id),
-    ...(['at', 'action', 'resource', 'record', 'user', 'via', 'credential', 'ip', 'requestId'] as const).map(pick),
-    joinLines(placed.map(({ changes }) => changes)),
-    joinLines(placed.map(({ details }) => details)),
-    placed.map(({ previousHash }) => previousHash),
-    placed.map(({ hash: own }) => own),
-  ];
-  return tx.write({ name: 'audit_insert', text: INSERT_ENTRIES, values: columns });
-}
-
-async function insertValues(tx: Executor, placed: readonly PlacedEvent[]): Promise<void> {
-  const rows = placed.flatMap(({ id, erasable }) => (erasable === undefined ? [] : [{ id, ...erasable }]));
-  if (rows.length === 0) return;
-  const columns = [
-    rows.map(({ id }) => id),
-    rows.map(({ owner }) => owner),
-    rows.map(({ salt }) => salt),
-    joinLines(rows.map(({ values }) => values)),
-  ];
-  await tx.write({ name: 'audit_insert_values', text: INSERT_VALUES, values: columns });
-}
-
-// Bounds the size of an insert statement. Each row may contain a whole record, so a batch of small rows is one statement.
-const MAX_ROWS = 500;
-const MAX_JSON_LENGTH = 4 * 1024 * 1024;
-
-/** Splits rows into those of one statement each. */
-function splitRows(placed: readonly PlacedEvent[]): PlacedEvent[][] {
-  const parts: PlacedEvent[][] = [];
-  let length = Number.POSITIVE_INFINITY;
-  for (const row of placed) {
-    const own = (row.changes?.length ?? 0) + (row.details?.length ?? 0) + (row.erasable?.values.length ?? 0);
-    length += own;
-    if (length > MAX_JSON_LENGTH || parts.at(-1)!.length === MAX_ROWS) {
-      parts.push([]);
-      length = own;
+async function prepareEvents(events: Iterable<AuditEvent>): Promise<PreparedEvent[]> {
+  const prepared: PreparedEvent[] = [];
+  let salts = '';
+  for (const event of events) {
+    const place = prepared.length % EVENTS_PER_TURN;
+    if (place === 0) {
+      if (prepared.length > 0) await nextTurn();
+      // Random bytes in small portions take longer than everything else here.
+      salts = randomBytes(SALT_BYTES * EVENTS_PER_TURN).toString('hex');
     }
-    parts.at(-1)!.push(row);
+    prepared.push(prepareEvent(event, salts.slice(2 * SALT_BYTES * place, 2 * SALT_BYTES * (place + 1))));
+  }
+  return prepared;
+}
+
+/** The rows of two statements, for `copy`. */
+interface Copied {
+  entries: string;
+  values: string;
+}
+
+// Bounds the size of a statement. Each row may contain a whole record, so a batch of small rows is one statement.
+const MAX_LENGTH = 4 * 1024 * 1024;
+
+/** Gives prepared events their places after the last row of the chain. Returns the rows of each pair of statements. */
+function placeEvents(prepared: readonly PreparedEvent[], { id, hash: previousHash }: ChainLink): Copied[] {
+  const parts: Copied[] = [{ entries: '', values: '' }];
+  for (const { content, columns, values } of prepared) {
+    id += 1;
+    const own = hashContent(content, id, previousHash);
+    const { entries, values: full } = parts.at(-1)!;
+    if (entries.length + full.length > MAX_LENGTH) parts.push({ entries: '', values: '' });
+    const part = parts.at(-1)!;
+    part.entries += `${id}\t${columns}\t${previousHash}\t${own}\n`;
+    if (values !== undefined) part.values += `${id}\t${values}\n`;
+    previousHash = own;
   }
   return parts;
 }
 
 /** Appends rows to the chain, in order. Other transactions that append wait until this one ends. */
-export async function appendToChain(tx: Executor, events: readonly AuditEvent[]): Promise<void> {
-  const prepared = prepareEvents(events);
-  // The lock is a statement of its own: the one that waited for it does not see rows that were committed meanwhile. All statements are sent
-  // without waiting for the results of those before, because the other appenders wait for this transaction.
+export async function appendToChain(tx: Executor, events: Iterable<AuditEvent>): Promise<void> {
+  const prepared = await prepareInOrder(() => prepareEvents(events));
+  // The lock is a statement of its own: the one that waited for it does not see rows that were committed meanwhile. Both are sent at once, because
+  // the other appenders wait for this transaction.
   const [, head] = await Promise.all([lockChain(tx), readHead(tx)]);
-  let last = head;
-  const placed = prepared.map((one): PlacedEvent => {
-    const previousHash = last.hash;
-    const id = last.id + 1;
-    last = { id, hash: hashContent(one.content, id, previousHash) };
-    return { ...one, ...last, previousHash };
-  });
-  await Promise.all(splitRows(placed).flatMap((rows) => [insertEntries(tx, rows), insertValues(tx, rows)]));
+  for (const { entries, values } of placeEvents(prepared, head)) {
+    await tx.write({ text: COPY_ENTRIES, values: [], copied: entries });
+    if (values !== '') await tx.write({ text: COPY_VALUES, values: [], copied: values });
+  }
 }

@@ -11,19 +11,12 @@ export const SELECT_LAST_ENTRY = `
     (select id, hash from audit_anchors order by id desc limit 1)
   ) ends order by id desc limit 1`;
 
-/** SQL for an array of JSON values from a text with one of them in each line; an empty line is null. */
-const jsonLinesSql = (parameter: string) => `string_to_array(${parameter}, e'\\n', '')::jsonb[]`;
+// `copy` costs Postgres two thirds of an insert from arrays, which spends half of its time on reading its parameters.
+/** Adds audit entries. */
+export const COPY_ENTRIES = `copy audit_entries (${ENTRY_COLUMNS}) from stdin`;
 
-/** $1 … $14 the columns, one array per column; $11 and $12 have a JSON value per line. */
-export const INSERT_ENTRIES = `
-  insert into audit_entries (${ENTRY_COLUMNS})
-  select * from unnest($1::bigint[], $2::timestamptz[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
-    $9::text[], $10::text[], ${jsonLinesSql('$11')}, ${jsonLinesSql('$12')}, $13::text[], $14::text[])`;
-
-/** $1 … $4 the columns, one array per column; $4 has a JSON value per line. */
-export const INSERT_VALUES = `
-  insert into audit_values (entry_id, owner_id, salt, values_by_field)
-  select * from unnest($1::bigint[], $2::text[], $3::text[], ${jsonLinesSql('$4')})`;
+/** Adds the erasable values of audit entries. */
+export const COPY_VALUES = 'copy audit_values (entry_id, owner_id, salt, values_by_field) from stdin';
 
 /** $1 owner, $2 maximum number of rows. Uses audit_values_owner_id_index. */
 export const ERASE_VALUES = `

@@ -14,6 +14,11 @@ export interface Statement {
    * that no other statement waits for, such as rows without unique values, and returns them.
    */
   sharesTransaction?: string | undefined;
+  /**
+   * The rows of a `copy … from stdin` in its text format: see `toCopyColumns`. Only in a transaction, without a name and values, and while it sends no
+   * other statement: Postgres would read that as a row.
+   */
+  copied?: string | undefined;
 }
 
 const CLOSE_TIMEOUT_MS = 2000;
@@ -246,8 +251,9 @@ export class PooledConnection {
   }
 
   async #send<Row extends unknown[]>(statement: Statement): Promise<Row[]> {
-    const { name, text, values } = statement;
-    if (!this.#options.preparesStatements || name === undefined) return this.#queries.run<Row>({ text, values });
+    const { name, text, values, copied } = statement;
+    if (!this.#options.preparesStatements || name === undefined)
+      return this.#queries.run<Row>({ text, values, copied });
     const usedName = this.#newNames.get(name) ?? name;
     try {
       return await this.#queries.run<Row>(usedName === name ? statement : { name: usedName, text, values });

@@ -8,6 +8,7 @@ interface SentStatement {
   name?: string | undefined;
   text: string;
   values: unknown[];
+  copied?: string | undefined;
 }
 
 /** A value as it is sent. Buffers are sent as `bytea`. */
@@ -44,6 +45,8 @@ interface QueryInternals {
 }
 
 interface ConnectionInternals {
+  sendCopyFromChunk(chunk: Buffer): void;
+  endCopyFrom(): void;
   bind(what: { portal: string; statement: string | undefined; values: readonly unknown[] }): void;
   describe(what: unknown): void;
   execute(what: { portal: string; rows: number }): void;
@@ -97,6 +100,22 @@ class RowQuery extends PgQuery {
   }
 
   handleCommandComplete(): void {}
+}
+
+/** A `copy … from stdin`. */
+class CopyQuery extends RowQuery {
+  readonly #rows: string;
+
+  constructor(statement: SentStatement, rows: string) {
+    super(statement, undefined);
+    this.#rows = rows;
+  }
+
+  /** Called when Postgres waits for the rows. A pooler might not pass them on before. */
+  handleCopyInResponse(connection: ConnectionInternals): void {
+    connection.sendCopyFromChunk(Buffer.from(this.#rows));
+    connection.endCopyFrom();
+  }
 }
 
 // In one transaction, a statement that waits makes others wait. Before Postgres looks for a deadlock, which takes 1 s by default, the group gives up.
@@ -175,8 +194,11 @@ export function createRowQueries(client: pg.Client, isSession: boolean): RowQuer
     });
   }
 
-  const run = <Row extends unknown[]>(statement: SentStatement) =>
-    send(new RowQuery(statement, prepared), ({ found }) => found as Row[]);
+  function run<Row extends unknown[]>(statement: SentStatement): Promise<Row[]> {
+    const { copied } = statement;
+    const query = copied === undefined ? new RowQuery(statement, prepared) : new CopyQuery(statement, copied);
+    return send(query, ({ found }) => found as Row[]);
+  }
 
   return {
     run,

@@ -118,6 +118,52 @@ test('a batch of large entries is written in several statements, in order', asyn
   expect(await verify()).toMatchObject({ rows: 6, head: { id: 6 }, broken: undefined });
 });
 
+test('texts that mean something else to `copy` are stored as they are, and null stays null', async () => {
+  const odd = ['\\N', '\\.', 'a\tb\nc\r\\', '\\t', '', '\u2028ä😀'];
+  const rows = odd.map((text): AuditEvent => {
+    const changes = { [text]: { from: null, to: text }, 'a.b': { to: [text, { [text]: '\\n' }] } };
+    return { ...ENTRY, record: text, ip: text, changes, details: { text }, erasable: { owner: text, fields: [text] } };
+  });
+  await own.transaction((tx) => appendToChain(tx, rows));
+  onTestFinished(() => void database.query('truncate audit_values'));
+  const stored = await database.query({
+    text: 'select record_id, ip, user_id, details, owner_id, values_by_field from audit_entries join audit_values on entry_id = id order by id',
+    rowMode: 'array',
+  });
+  expect(stored.rows).toEqual(
+    odd.map((text) => [text, text, null, { text }, text, { [text]: { from: null, to: text } }]),
+  );
+  expect(await verify()).toMatchObject({ rows: odd.length, broken: undefined });
+});
+
+test('an entry that Postgres refuses fails alone, and the next batch follows the last stored one', async () => {
+  const refused = { ...ENTRY, details: { text: 'a\u0000b' } };
+  await expect(own.transaction((tx) => appendToChain(tx, [ENTRY, refused]))).rejects.toMatchObject({ code: '22P05' });
+  await own.transaction((tx) => appendToChain(tx, [ENTRY, ENTRY]));
+  expect(await verify()).toMatchObject({ rows: 2, head: { id: 2 }, broken: undefined });
+});
+
+test('a process that dies between the rows of an entry leaves none of them', async () => {
+  const blocking = new Client({ connectionString: env.DATABASE_URL! });
+  await blocking.connect();
+  onTestFinished(() => blocking.end());
+  await blocking.query('begin; lock table audit_values in share mode');
+  const dying = openDatabase(env.DATABASE_URL!, 'dying', createLogger('silent', 'test'));
+  const sealed: AuditEvent = { ...ENTRY, changes: { title: { to: 'a' } }, erasable: { owner: 'o', fields: ['title'] } };
+  const appended = dying.transaction((tx) => appendToChain(tx, [sealed]));
+  appended.catch(() => undefined);
+  await vi.waitFor(async () => {
+    const text = `select 1 from pg_stat_activity where query like 'copy audit_values%' and wait_event_type = 'Lock'`;
+    expect((await database.query(text)).rowCount).toBe(1);
+  });
+  dying.destroy();
+  await expect(appended).rejects.toThrow();
+  await blocking.query('commit');
+  await own.transaction((tx) => appendToChain(tx, [ENTRY]));
+  expect(await verify()).toMatchObject({ rows: 1, head: { id: 1 }, broken: undefined });
+  expect((await database.query('select from audit_values')).rowCount).toBe(0);
+});
+
 test('an event of another release without all values is recorded with nulls', async () => {
   const { requestId: _, ...known } = ENTRY;
   const event = { ...known, action: 'auth.login', invented: 1 } as unknown as AuditEvent;

@@ -63,6 +63,18 @@ async function startPooled(settings: Partial<PgBouncerSettings> = {}) {
   return { own, pooler, direct, env, stop, endSessions, countLocks };
 }
 
+/** Like `startPooled`, but without a PgBouncer. */
+async function startDirect() {
+  const own = await createTestDatabase();
+  const direct = new pg.Client(own.databaseUrl);
+  await direct.connect();
+  const stop = async () => {
+    await direct.end();
+    await own.drop();
+  };
+  return { own, direct, stop, pooler: undefined };
+}
+
 /** Returns an app's log lines with their level and message. */
 function captureLog() {
   const lines: { level: string; msg: string; preparesStatements?: boolean }[] = [];
@@ -344,6 +356,38 @@ test('statements with the same name that are sent at the same time fail alike if
   expect(await Promise.all([readLater(), readLater()])).toEqual([[[1]], [[1]]]);
   await database.close();
   await own.drop();
+});
+
+test.each([
+  { name: 'directly', preparedStatements: undefined },
+  ...(binary === undefined ? [] : pools.map((pool) => ({ ...pool, name: `behind PgBouncer ${pool.name}` }))),
+])('rows are copied in a transaction, and refused rows leave the connection usable: $name', async (pool) => {
+  const { preparedStatements } = pool;
+  const { own, direct, stop, pooler } =
+    preparedStatements === undefined ? await startDirect() : await startPooled({ preparedStatements });
+  await direct.query('create table copied (n int primary key, t text)');
+  const database = openDatabase(pooler?.url ?? own.databaseUrl, 'test', log);
+  const copy = (copied: string) =>
+    database.transaction(async (tx) => {
+      const count = { name: 'count', text: 'select count(*)::int from copied', values: [] };
+      const [[before]] = (await Promise.all([tx.write<[number]>(count), tx.write(count)]))[0] as [[number]];
+      await tx.write({ text: 'copy copied (n, t) from stdin', values: [], copied });
+      return [before, ...(await tx.write<[number]>(count))[0]!];
+    });
+  expect(await copy('1\ta\\tb\n2\t\\N\n')).toEqual([0, 2]);
+  await expect(copy('3\tx\n1\ty\n')).rejects.toMatchObject({ code: '23505' });
+  await expect(copy('none\tx\n')).rejects.toMatchObject({ code: '22P02' });
+  const missing = { text: 'copy missing from stdin', values: [], copied: '1\n' };
+  await expect(database.transaction((tx) => tx.write(missing))).rejects.toMatchObject({ code: '42P01' });
+  // More than the buffers of the socket.
+  const many = Array.from({ length: 50_000 }, (_, i) => `${i + 10}\t${'x'.repeat(100)}\n`).join('');
+  expect(await copy(many)).toEqual([2, 50_002]);
+  expect((await direct.query('select t from copied where n < 3 order by n')).rows).toEqual([
+    { t: 'a\tb' },
+    { t: null },
+  ]);
+  await database.close();
+  await stop();
 });
 
 test('a direct connection is recognized as such, and costs one round trip more', async () => {
