@@ -95,7 +95,7 @@ async function compareSweeps(
   await find();
   await holdSnapshot(env.DATABASE_URL!);
   await client.query(finish);
-  observed.makeSearchesExpensive((text) => text.includes('with start as'));
+  observed.makeSearchesExpensive((text) => text.includes('k.start'));
   await find();
   const whole = await observed.countBlocks();
   await find();
