@@ -15,6 +15,7 @@ import { createReclaimSweeps } from '../../../../../src/extensions/webhooks/engi
 import { fillProductionDefaults, webhookSettings } from '../../../../../src/extensions/webhooks/settings/settings.ts';
 import { defineUser, webhooks } from '../../../../../src/index.ts';
 import { openDatabase } from '../../../../../src/platform/data/postgres/database.ts';
+import { Settled } from '../../../../../src/platform/data/postgres/settled.ts';
 import { newId } from '../../../../../src/platform/helpers/ids.ts';
 import { createLogger } from '../../../../../src/platform/observability/log.ts';
 import type { Queues } from '../../../../../src/platform/work/queues/queues.ts';
@@ -72,6 +73,7 @@ test('a claim reads neither the earlier versions of the lease row nor the delive
       hasRole: () => 'true',
     }),
     leaseRows,
+    settled: new Settled(),
     globalRoles: null,
     checkGlobalAccess: undefined,
     releaseLease: createLeaseReleaser(host, leaseRows, async () => undefined),
