@@ -172,18 +172,19 @@ class SearchStarts {
 function createClaim(database: Pick<Database, 'write'>, starts: SearchStarts): JobStore['claim'] {
   return async ({ name, limit, ids, startsAtOnce, maxAttempts }) => {
     const start = starts.get(name);
-    const settled = starts.settled.position / 1000;
+    const { passed, position } = starts.settled;
     // A worker that dies takes the attempts of jobs that have not started, so it must not have counted their last one.
     const countedAfter = startsAtOnce ? ALL_ATTEMPTS : maxAttempts > 1 ? 0 : -1;
     const values = [name, limit, start, ids, countedAfter];
     const rows = await database.write<ClaimedRow>({ name: 'job_claim', text: CLAIM, values });
     const [[now, snapshot]] = rows as [ClaimedRow];
-    starts.settled.noteTime(now * 1000, snapshot);
+    starts.settled.noteSnapshot(passed, snapshot);
     const found = rows.flatMap(([, , ...job]) => (job.length === 0 || job[0] === null ? [] : [job]));
+    if (found.length > 0) starts.settled.notePassedTime(now * 1000);
     found.sort((a, b) => a[9] - b[9]);
     const isFull = found.length >= limit;
     const searched = found.filter((job) => job[8] === 'in order');
-    starts.moveTo(name, isFull ? (searched.at(-1)?.[9] ?? start) : now, settled);
+    starts.moveTo(name, isFull ? (searched.at(-1)?.[9] ?? start) : now, position / 1000);
     const isMovedBack = found.some((job) => job[8] === 'late' && starts.moveBackTo(name, job[9]));
     const leases = found.map(([id, input, attempts, claims, scheduledAt, userId, requestId, trace]): ClaimedJob => {
       const isCounted = attempts <= countedAfter;

@@ -22,7 +22,7 @@ interface SearchStart {
     search: (after: number) => Promise<Row[]>,
     read: (row: Row) => { id: number; snapshot: string },
   ): Promise<{ rows: Row[]; after: number }>;
-  /** Remembers the ids of processed rows. */
+  /** Remembers the ids of rows that a transaction has deleted. */
   noteProcessed(rows: readonly Pick<OutboxRow, 'id'>[]): void;
 }
 
@@ -37,7 +37,6 @@ export function createSearchStart(): SearchStart {
   const settled = new Settled();
   let searchedAllAt = Number.NEGATIVE_INFINITY;
   let start = 0;
-  let last = 0;
 
   async function searchAll<Row>(executor: Executor, search: (after: number) => Promise<Row[]>) {
     searchedAllAt = performance.now();
@@ -49,16 +48,17 @@ export function createSearchStart(): SearchStart {
   return {
     async find(executor, search, read) {
       const isAllDue = limit.isDue() && performance.now() - searchedAllAt >= SEARCH_ALL_EVERY_MS;
-      const [after, processed] = [start, last];
+      const { passed } = settled;
+      const after = start;
       let found = isAllDue ? await searchAll(executor, search) : { rows: await search(after), after };
       if (found.rows.length === 0 && found.after > 0 && limit.isDue()) found = await searchAll(executor, search);
       const rows = found.rows.map(read);
-      if (rows.length > 0) settled.note(processed, rows[0]!.snapshot);
+      if (rows.length > 0) settled.noteSnapshot(passed, rows[0]!.snapshot);
       if (rows.length > 0 && rows.every(({ id }) => id > settled.position)) start = Math.max(start, settled.position);
       return found;
     },
     noteProcessed(rows) {
-      for (const { id } of rows) last = Math.max(last, id);
+      for (const { id } of rows) settled.notePassed(id);
     },
   };
 }

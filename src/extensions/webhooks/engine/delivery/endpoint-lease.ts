@@ -127,8 +127,11 @@ async function runClaimStatement(
     settled.position,
   ];
   const read = async (statement: ClaimStatement['byRow'], ...more: string[]) => {
+    const { passed } = settled;
     const claim = await readClaim(database, { ...statement, values: [...values, ...more] });
-    if (claim !== undefined) settled.noteTime(claim.endpoint.startedAt, claim.endpoint.snapshot);
+    if (claim === undefined) return undefined;
+    settled.noteSnapshot(passed, claim.endpoint.snapshot);
+    if (claim.deliveries.length > 0) settled.notePassedTime(claim.endpoint.startedAt);
     return claim;
   };
   for (let row = leaseRows.get(endpointId), last: string | undefined; row !== undefined && row !== last; ) {
