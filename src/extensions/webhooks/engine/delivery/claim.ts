@@ -185,7 +185,7 @@ function claimDeliveriesSql(
     where ${row} and t.endpoint_id = (select id from endpoint where ${endpoints}) and (t.holder is null or t.holder = $6) for update
   ), earliest as materialized (
     select min(d.next_attempt_at) as at from webhook_deliveries d
-    where d.endpoint_id = $1 and d.status = 'pending' and d.next_attempt_at >= coalesce((select due_from from lease), '-infinity')
+    where d.endpoint_id = $1 and d.status = 'pending' and d.next_attempt_at >= (select coalesce(due_from, '-infinity') from lease)
   ), ${due}, ${also}taken as (
     update webhook_turns t set holder = $6, lease_until = now() + $3 * interval '1 millisecond',
       sending = $7::jsonb || (select jsonb_object_agg(id, attempts) from due), rate = coalesce($8::jsonb, rate)${set},
