@@ -1,6 +1,7 @@
 import {
   audit,
   createApp,
+  defineJob,
   defineResource,
   defineUser,
   emailSignIn,
@@ -38,6 +39,17 @@ const memo = defineResource('memo', {
   policies: { read: 'owner' },
 });
 
+/** A job that does nothing, and a transport that accepts every notification at once. */
+const WORK = {
+  jobs: [defineJob('noop', { concurrency: 50, run: () => undefined })],
+  transports: [
+    {
+      name: 'instant',
+      send: (_message: unknown, devices: readonly unknown[]) => devices.map(() => ({ ok: true, id: 'accepted' })),
+    },
+  ],
+};
+
 /** Creates the extensions with which users sign in by link, identity provider and passkey. */
 const createSignInExtensions = (issuer: string) => [
   emailSignIn({ url: 'http://127.0.0.1/sign-in' }),
@@ -51,7 +63,7 @@ const createSignInExtensions = (issuer: string) => [
  * @param environment settings of the process, as in `process.env`. `BENCH_CONCURRENCY`: webhook requests in flight.
  *   `BENCH_LIMITS`: `on` for rate limits, which the baselines do not have. `BENCH_AUDIT`: `on` for audited articles.
  *   `BENCH_REALTIME`: `on` for streams, without a limit on their number. `BENCH_SIGN_IN_ISSUER`: the issuer of an identity provider, to add every
- *   way to sign in.
+ *   way to sign in. `BENCH_WORK`: `on` for a job and a push transport.
  */
 export function createBenchApp(environment: Record<string, string | undefined>) {
   const {
@@ -60,6 +72,7 @@ export function createBenchApp(environment: Record<string, string | undefined>) 
     BENCH_AUDIT: auditSetting,
     BENCH_REALTIME: realtimeSetting,
     BENCH_SIGN_IN_ISSUER: issuer,
+    BENCH_WORK: workSetting,
   } = environment;
   // The receivers of a benchmark run on this machine. No mail server does, so e-mails would only be retried.
   const localReceivers = { allowPrivate: true, requireHttps: false, notifyOwner: false };
@@ -77,5 +90,5 @@ export function createBenchApp(environment: Record<string, string | undefined>) 
     ...(issuer === undefined ? [] : createSignInExtensions(issuer)),
     ...(realtimeSetting === 'on' ? [realtime({ maxStreamsPerUser: 1_000_000 })] : []),
   ];
-  return createApp({ ...options, extensions }, environment);
+  return createApp({ ...options, ...(workSetting === 'on' ? WORK : {}), extensions }, environment);
 }

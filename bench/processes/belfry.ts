@@ -35,4 +35,13 @@ reportReady(url, {
   watch: () => app.on<CreatedEvent>('article.created', ({ record }) => void commits.push([record.id, currentTimeMs()])),
   commits: () => commits,
   push: (message: object) => app.push.enqueue(message),
+  /** Enqueues jobs, and a push and an e-mail to a user. */
+  async enqueue({ jobs, user, email }: { jobs: number; user: string; email: string }) {
+    const title = 'The bells of the old town';
+    await Promise.all([
+      ...Array.from({ length: jobs }, () => app.jobs.enqueue('noop')),
+      app.push.enqueue({ to: user, title }),
+      app.mail.send({ to: email, subject: title, text: 'They ring at noon.' }),
+    ]);
+  },
 });

@@ -155,5 +155,10 @@ export const internalsOfExtensions: Record<string, readonly string[]> = {
     'rules/credential-scopes.ts',
     'rules/credential.ts',
   ],
-  webhooks: ['platform/data/postgres/cost-limit.ts', 'platform/work/outbox/table.ts', 'records/schema/rule-errors.ts'],
+  webhooks: [
+    'platform/data/postgres/cost-limit.ts',
+    'platform/data/postgres/settled.ts',
+    'platform/work/outbox/table.ts',
+    'records/schema/rule-errors.ts',
+  ],
 };

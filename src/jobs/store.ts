@@ -1,4 +1,5 @@
 import type { Database } from '../platform/data/postgres/database.ts';
+import { Settled, SNAPSHOT } from '../platform/data/postgres/settled.ts';
 import { createMicroBatch } from '../platform/helpers/concurrency/micro-batch.ts';
 import { LeaseLostError } from '../platform/work/leased-work/lease.ts';
 import { leaseSql, renewLeases } from '../platform/work/leased-work/leased-rows.ts';
@@ -28,7 +29,7 @@ const LEASES = leaseSql({
  * ago, and vacuum cannot remove them while another session holds an old snapshot. $4: ids of jobs that the search cannot find, because they are
  * due before $3, or up to 50 ms from now, because clocks differ, or their lease has expired. $5: attempts are counted here for jobs with at most
  * this many earlier attempts; `START` counts the others. `case` makes Postgres use the primary key for $4; the search uses background_jobs_waiting_index.
- * Always returns a row, for the time.
+ * Always returns a row, for the time and the snapshot.
  */
 const CLAIM = `
   with listed as materialized (
@@ -51,7 +52,7 @@ const CLAIM = `
     returning c.id, input::text, due.attempts, claims, scheduled_at, user_id, request_id, trace, found,
       extract(epoch from run_at)::float8
   )
-  select extract(epoch from now())::float8, claimed.* from (select 1) one left join claimed on true`;
+  select extract(epoch from now())::float8, ${SNAPSHOT}, claimed.* from (select 1) one left join claimed on true`;
 const START = `
   update background_jobs j set attempts = e.attempt, started_at = now()
   from unnest($1::text[], $2::int[], $3::int[]) e(id, claims, attempt)
@@ -136,20 +137,27 @@ export interface JobStore {
 type Found = 'in order' | 'late' | 'expired';
 type ClaimedRow = [
   now: number,
+  snapshot: string,
   ...([] | [string, string | null, number, number, string, string | null, string | null, string | null, Found, number]),
 ];
 
 /** Where the next search for due jobs of each kind begins, in seconds since 1970 by the clock of Postgres. */
 class SearchStarts {
+  readonly settled = new Settled();
   readonly #starts = new Map<string, number>();
 
   get(name: string): number {
     return this.#starts.get(name) ?? Number.NEGATIVE_INFINITY;
   }
 
-  /** Sets the start to a second before `searchedTo`, the time up to which a search has found all jobs; never moves it back. */
-  moveTo(name: string, searchedTo: number): void {
-    this.#starts.set(name, Math.max(this.get(name), searchedTo - LATE_COMMIT_SECONDS));
+  /**
+   * Sets the start to `searchedTo`, the time up to which a search has found all jobs that were stored, or to a second before that if more of them
+   * may still be stored. Never moves it back.
+   *
+   * @param settled the time up to which all jobs were stored before the search
+   */
+  moveTo(name: string, searchedTo: number, settled: number): void {
+    this.#starts.set(name, Math.max(this.get(name), searchedTo - LATE_COMMIT_SECONDS, Math.min(searchedTo, settled)));
   }
 
   /** Moves the start back to a job that a search would not have found. Others may have been stored with it. */
@@ -164,15 +172,19 @@ class SearchStarts {
 function createClaim(database: Pick<Database, 'write'>, starts: SearchStarts): JobStore['claim'] {
   return async ({ name, limit, ids, startsAtOnce, maxAttempts }) => {
     const start = starts.get(name);
+    const { passed, position } = starts.settled;
     // A worker that dies takes the attempts of jobs that have not started, so it must not have counted their last one.
     const countedAfter = startsAtOnce ? ALL_ATTEMPTS : maxAttempts > 1 ? 0 : -1;
     const values = [name, limit, start, ids, countedAfter];
     const rows = await database.write<ClaimedRow>({ name: 'job_claim', text: CLAIM, values });
-    const found = rows.flatMap(([, ...job]) => (job.length === 0 || job[0] === null ? [] : [job]));
+    const [[now, snapshot]] = rows as [ClaimedRow];
+    starts.settled.noteSnapshot(passed, snapshot);
+    const found = rows.flatMap(([, , ...job]) => (job.length === 0 || job[0] === null ? [] : [job]));
+    if (found.length > 0) starts.settled.notePassedTime(now * 1000);
     found.sort((a, b) => a[9] - b[9]);
     const isFull = found.length >= limit;
     const searched = found.filter((job) => job[8] === 'in order');
-    starts.moveTo(name, isFull ? (searched.at(-1)?.[9] ?? start) : rows[0]![0]);
+    starts.moveTo(name, isFull ? (searched.at(-1)?.[9] ?? start) : now, position / 1000);
     const isMovedBack = found.some((job) => job[8] === 'late' && starts.moveBackTo(name, job[9]));
     const leases = found.map(([id, input, attempts, claims, scheduledAt, userId, requestId, trace]): ClaimedJob => {
       const isCounted = attempts <= countedAfter;

@@ -6,6 +6,7 @@ import { createJobSweeps } from '../../src/jobs/sweeps.ts';
 import type { Database } from '../../src/platform/data/postgres/database.ts';
 import { findAssembly } from '../../src/runtime/create-app.ts';
 import { startTestApp } from '../support/app.ts';
+import { observeDatabase } from '../support/database/held-snapshot.ts';
 
 const tidy = defineJob('tidy', { run: () => undefined });
 const { app, env } = await startTestApp({ resources: [defineUser()], jobs: [tidy] });
@@ -31,6 +32,8 @@ const noting = {
   write: note((statement) => database.write(statement)),
   readSlowly: note((statement) => database.readSlowly(statement)),
 } as unknown as Database;
+const observed = observeDatabase(noting, sql);
+observed.makeSearchesExpensive((text) => text.includes('k.start'));
 
 /** The blocks that the last statement of a name reads now. Changes nothing. @param values replace the first ones of the statement */
 async function countBlocks(name: string): Promise<number> {
@@ -54,10 +57,10 @@ async function endJobs(count: number): Promise<Record<string, number>> {
      from generate_series(1, $1::int) n`,
     [count],
   );
-  const store = createJobStore(noting);
+  const store = createJobStore(observed);
   const unused = { setState: () => undefined, registerRuns: () => undefined, countRun: () => undefined };
   const declared = { jobs: new Map([['tidy', {} as never]]), schedules: [] };
-  const sweeps = createJobSweeps({ ...platform, database: noting }, declared, unused);
+  const sweeps = createJobSweeps({ ...platform, database: observed }, declared, unused);
   const end = { status: 'succeeded', result: null, error: null, progress: null } as const;
   // The claim after the last one begins where that one has found nothing.
   for (let empty = 0; empty < 2; ) {

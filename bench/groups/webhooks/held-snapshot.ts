@@ -4,12 +4,15 @@ import { ENDPOINTS, type HeldSnapshot, measureHeldSnapshot } from '../../held-sn
 const NAME = 'scale.webhooks.heldSnapshot';
 const TIMES = { heldSeconds: 40, windowSeconds: 8 };
 
-/** What statements do, by a part of their text. Some searches have a second statement for the time under a snapshot. */
+/** What statements do, by a part of their text; of jobs, pushes and e-mails their claims. Some searches have a second statement for the time under a snapshot. */
 const KINDS = {
   claim: /lease as materialized/,
   results: /^\s*with results as/,
-  outbox: /^\s*select xmin/,
+  outbox: /xmin from outbox where/,
   deliveries: /^\s*with claimed as \(\s*delete from outbox/,
+  jobs: /^\s*with listed as/,
+  pushes: /^\s*with c as/,
+  'e-mails': /^\s*update mails set attempts/,
   'overdue sweep': /^\s*with (recursive waiting|recent) as/,
   'lease sweep': /^\s*with lost as/,
 };

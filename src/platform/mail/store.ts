@@ -66,19 +66,20 @@ const INSERT = `
 const INSERT_MANY = `
   insert into mails (id, kind, data) select id, $1, data::jsonb from unnest($2::text[], $3::text[]) as mail(id, data)`;
 
-// The fence is `attempts`, the number of the claim. Uses the primary key.
+// The fence is `attempts`, the number of the claim. Uses the primary key: with `finished_at is null`, Postgres would use mails_due_at_index and read
+// the entries of all e-mails that were sent since the last vacuum.
 const CLAIM = `
   update mails set attempts = attempts + 1, claimed_until = now() + interval '${LEASE_SECONDS} seconds'
-  where id = $1 and finished_at is null and due_at <= now() and (claimed_until is null or claimed_until <= now())
+  where id = $1 and status = 'queued' and due_at <= now() and (claimed_until is null or claimed_until <= now())
   returning kind, data, recipient, content, attempts, created_at`;
 const FINISH = `
   update mails set status = $3, finished_at = now(), claimed_until = null, error = $4, data = null,
     recipient = coalesce($5, recipient), content = $6
-  where id = $1 and attempts = $2 and finished_at is null
+  where id = $1 and attempts = $2 and status = 'queued'
   returning 1`;
 const RETRY = `
   update mails set claimed_until = null, error = $3, due_at = now() + $4 * interval '1 second'
-  where id = $1 and attempts = $2 and finished_at is null
+  where id = $1 and attempts = $2 and status = 'queued'
   returning 1`;
 const REMOVE = 'delete from mails where id = $1 and attempts = $2 returning 1';
 
@@ -191,8 +192,7 @@ export function createMailStore(database: Database, keyring: Keyring): MailStore
   }
 
   // Uses mails_due_at_index. Skips new e-mails, which most likely have their job.
-  const overdueMails = createOverdueSearch<[string]>(database, {
-    name: 'mail_overdue',
+  const overdueMails = createOverdueSearch<[string]>(database, 'mail_overdue', {
     table: 'mails',
     time: 'due_at',
     open: 'finished_at is null',

@@ -11,18 +11,24 @@ import type { ChunkKey } from '../send/jobs.ts';
 
 const RENEW_MS = 10_000;
 
+/**
+ * The condition of a chunk that is not finished. Not `finished_at is null`: Postgres would then use push_chunks_open_index and read the entries of
+ * all chunks that were finished since the last vacuum, instead of using the primary key.
+ */
+export const IS_OPEN = 'num_nulls(finished_at) = 1';
+
 const LEASES = leaseSql({
   table: 'push_chunks',
   fence: { push_id: 'text', chunk: 'int', attempts: 'int' },
   until: 'claimed_until',
   leaseSeconds: 30,
-  open: 'finished_at is null',
+  open: IS_OPEN,
 });
 // Claims due chunks. Uses the primary key.
 const CLAIM_CHUNKS = `
   with c as (${LEASES.claim(
     'unnest($1::text[], $2::int[]) k(push_id, chunk) join push_chunks c on c.push_id = k.push_id and c.chunk = k.chunk',
-    `c.finished_at is null and c.due_at <= now() + interval '50 milliseconds'
+    `${IS_OPEN} and c.due_at <= now() + interval '50 milliseconds'
       and (c.claimed_until is null or c.claimed_until <= now())`,
     { set: 'unanswered = c.unanswered + 1', returning: 'c.*' },
   )})

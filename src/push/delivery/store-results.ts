@@ -3,7 +3,7 @@ import type { Database } from '../../platform/data/postgres/database.ts';
 import { plainArrayLiteral, textArrayLiteral } from '../../platform/data/postgres/values.ts';
 import type { TransportResult } from '../message/transport.ts';
 import { type Outcome, pushStatusSql } from '../send/status.ts';
-import type { ClaimedChunk } from './claim-chunks.ts';
+import { type ClaimedChunk, IS_OPEN } from './claim-chunks.ts';
 
 // Workers that finish chunks of the same push are serialized by locks on the push rows, taken in id order, so exactly one of them
 // finds that no chunk is left. A worker that lost its claim meanwhile changes nothing.
@@ -13,7 +13,7 @@ const STORE_RESULTS = `
     from unnest($1::text[], $2::int[], $3::int[], $4::timestamptz[], $5::timestamptz[])
       with ordinality g(push_id, chunk, attempt, due_at, sent_at, ord)
     join push_chunks c on c.push_id = g.push_id and c.chunk = g.chunk
-    where c.finished_at is null and c.attempts = g.attempt and (select count(*) from locked) > 0
+    where ${IS_OPEN} and c.attempts = g.attempt and (select count(*) from locked) > 0
     for update of c
   ), a as (
     update push_results r set ok = n.ok, provider_id = n.provider_id, error = n.error, retry_at = n.retry_at,

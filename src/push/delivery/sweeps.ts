@@ -34,18 +34,20 @@ export function createPushSweeps(
 ): Sweep[] {
   const everyMs = settings.relay.sweepMs;
   // Chunks without a job. Uses push_chunks_open_index. Skips new and claimed chunks, which most likely still have their jobs.
-  const overdueChunks = createOverdueSearch<[string, number, string | null, number, boolean]>(database, {
-    name: 'push_overdue',
-    table: 'push_chunks',
-    time: 'due_at',
-    open: 'finished_at is null',
-    overdue: `due_at < now() - interval '5 seconds' and (claimed_until is null or claimed_until <= now())`,
-    columns: 'push_id, chunk, transport, last_position - first_position + 1, bulk',
-    limit: JOBS_PER_SWEEP,
-  });
+  const overdueChunks = createOverdueSearch<[string, number, string | null, number, boolean]>(
+    database,
+    'push_overdue',
+    {
+      table: 'push_chunks',
+      time: 'due_at',
+      open: 'finished_at is null',
+      overdue: `due_at < now() - interval '5 seconds' and (claimed_until is null or claimed_until <= now())`,
+      columns: 'push_id, chunk, transport, last_position - first_position + 1, bulk',
+      limit: JOBS_PER_SWEEP,
+    },
+  );
   // Pushes whose audience is not fully looked up and most likely has no job. Uses push_audiences_touched_at_index.
-  const overdueAudiences = createOverdueSearch<[string]>(database, {
-    name: 'push_left',
+  const overdueAudiences = createOverdueSearch<[string]>(database, 'push_left', {
     table: 'push_audiences',
     time: 'touched_at',
     overdue: `touched_at < now() - interval '5 seconds'`,

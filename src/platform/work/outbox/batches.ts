@@ -1,6 +1,7 @@
 import { getOrCreateAvailability } from '../../data/postgres/availability.ts';
 import type { Database, Executor } from '../../data/postgres/database.ts';
 import { isTransient } from '../../data/postgres/errors.ts';
+import { SNAPSHOT } from '../../data/postgres/settled.ts';
 import { deleteUnlockedSql } from '../../data/postgres/write-in-batches.ts';
 import type { Logger } from '../../observability/log.ts';
 import { type LogWork, startTimer } from '../../observability/log-work.ts';
@@ -26,11 +27,11 @@ const NEXT = `${IS_DUE} and id > $2 order by id limit $1`;
  * Claims rows and removes them, both undone if the transaction fails. One statement instead of two saves a round trip for each batch. Locked
  * rows belong to another stream or relay. The rows are returned in any order.
  */
-const claimSql = (condition: string) => deleteUnlockedSql('outbox', condition, OUTBOX_COLUMNS);
+const claimSql = (condition: string) => deleteUnlockedSql('outbox', condition, `${OUTBOX_COLUMNS}, ${SNAPSHOT}`);
 const CLAIM = claimSql(NEXT);
 const CLAIM_ONE = claimSql(`id = $1 and ${IS_DUE}`);
-/** Reads rows without claiming them. The first column is the version of the row, which changes with each update. */
-const READ = `select xmin, ${OUTBOX_COLUMNS} from outbox where ${NEXT}`;
+/** Reads rows without claiming them. The last column is the version of the row, which changes with each update. */
+const READ = `select ${OUTBOX_COLUMNS}, ${SNAPSHOT}, xmin from outbox where ${NEXT}`;
 // Defers failed rows by 5 s, 10 s, 20 s, … up to an hour.
 const DEFER = `
   update outbox set attempts = attempts + 1, error = $2,
@@ -61,7 +62,12 @@ const FEW_ROWS = 16;
  */
 const TRANSACTIONS_AFTER_LOSS_MS = 1000;
 
-const sortRows = (rows: readonly RawOutboxRow[]) => rows.map(toOutboxRow).sort((a, b) => a.id - b.id);
+/** A row that a search has found, with the snapshot of the search. */
+type FoundRow = [...RawOutboxRow, snapshot: string];
+
+const readPosition = (row: FoundRow | [...FoundRow, string]) => ({ id: row[0], snapshot: row[10] });
+
+const sortRows = (rows: readonly FoundRow[]) => rows.map((row) => toOutboxRow(row)).sort((a, b) => a.id - b.id);
 
 /** Processes outbox rows. */
 export interface Batches {
@@ -174,7 +180,7 @@ type Processing = Pick<BatchOptions, 'database' | 'tracing' | 'consumers'>;
 /** Claims rows and runs the consumers in a transaction. `rows` contains the claimed rows also if this rejects. */
 function processInTransaction(
   { database, tracing, consumers }: Processing,
-  claim: (tx: Executor) => Promise<RawOutboxRow[]>,
+  claim: (tx: Executor) => Promise<FoundRow[]>,
   rows: OutboxRow[],
 ): Promise<void> {
   return runWithRowSpans(tracing, async (startSpans) => {
@@ -208,10 +214,10 @@ async function prepareAndStore(
 }
 
 const claimRows = (tx: Executor, limit: number, after: number) =>
-  tx.write<RawOutboxRow>({ name: 'outbox_claim', text: CLAIM, values: [limit, after] });
+  tx.write<FoundRow>({ name: 'outbox_claim', text: CLAIM, values: [limit, after] });
 
 const readFewRows = (executor: Executor, after: number) =>
-  executor.write<[version: string, ...RawOutboxRow]>({
+  executor.write<[...FoundRow, version: string]>({
     name: 'outbox_read',
     text: READ,
     values: [FEW_ROWS + 1, after],
@@ -224,12 +230,7 @@ export function createBatches(options: BatchOptions): Batches {
   const processing = { database, tracing, consumers };
   const availability = getOrCreateAvailability(database);
   const searchStart = createSearchStart();
-  const findToClaim = (tx: Executor) =>
-    searchStart.find(
-      tx,
-      (after) => claimRows(tx, batch, after),
-      ([id]) => id,
-    );
+  const findToClaim = (tx: Executor) => searchStart.find(tx, (after) => claimRows(tx, batch, after), readPosition);
   /** When another relay last claimed rows that this one had prepared, or a row changed meanwhile. */
   let lostAt = Number.NEGATIVE_INFINITY;
 
@@ -274,15 +275,11 @@ export function createBatches(options: BatchOptions): Batches {
     if (performance.now() - lostAt < TRANSACTIONS_AFTER_LOSS_MS) return processBatch();
     onProgress();
     const { rows: read, after } = await database.withConnection((executor) =>
-      searchStart.find(
-        executor,
-        (start) => readFewRows(executor, start),
-        ([, id]) => id,
-      ),
+      searchStart.find(executor, (start) => readFewRows(executor, start), readPosition),
     );
     if (read.length === 0) return 0;
-    const found = read.map(([, ...raw]) => toOutboxRow(raw));
-    const versions = read.map(([version]) => version);
+    const found = read.map((row) => toOutboxRow(row));
+    const versions = read.map((row) => row.at(-1) as string);
     let needsTransaction = read.length > Math.min(FEW_ROWS, batch);
     let count = 0;
     if (!needsTransaction) {

@@ -68,7 +68,7 @@ export type RawOutboxRow = [
   traceContext: string | null,
 ];
 
-export function toOutboxRow(raw: RawOutboxRow): OutboxRow {
+export function toOutboxRow(raw: readonly [...RawOutboxRow, ...unknown[]]): OutboxRow {
   const [id, eventId, name, resource, recordId, userId, requestId, payload, createdAt, traceContext] = raw;
   return { id, eventId, name, resource, recordId, userId, requestId, payload, createdAt, traceContext };
 }

@@ -1,4 +1,5 @@
 import type { Auth } from '../../../../extension/index.ts';
+import { SNAPSHOT } from '../../../../platform/data/postgres/settled.ts';
 import { mayReceiveSql, OLD_SECRETS, RATE_RULE, type UsersSql } from '../../endpoints/endpoints-sql.ts';
 import { OWN_ROW_NAME } from '../fanout/outgoing-event.ts';
 import type { ReadOwner } from '../readability/readability.ts';
@@ -25,14 +26,17 @@ export interface ClaimedEndpoint {
   rate: RateState | null;
   /** Whether deliveries that clients requested (tests, retries) wait to be claimed. */
   requested: boolean;
-  /** The time of Postgres, in epoch ms. */
+  /** The time of Postgres, in epoch ms. `startedAt`: at the beginning of the claim. */
   now: number;
-  /** `own`: the lease is free or held by the claiming worker; `taken`: another worker holds it; `none`: there is no lease row yet. */
+  startedAt: number;
+  /** `own`: the lease is free or held by the claiming worker; `taken`: another worker holds it; `none`: there is no lease row yet, or it is not where it was. */
   lease: 'own' | 'taken' | 'none';
   /** Where the lease row is stored, for the next claim; null if it was not found. */
   row: string | null;
   /** When the next search for due deliveries begins, as Postgres writes it: see `dueFrom` in tables.ts. */
   dueFrom: string | null;
+  /** The claim's `SNAPSHOT`. */
+  snapshot: string;
 }
 
 /**
@@ -153,7 +157,7 @@ const CLAIM_REQUESTED: ClaimKind = {
  * While another session holds an old snapshot, vacuum removes nothing, and the index has an entry for every page that the lease row was ever
  * in. So a claim that knows where the row is reads it there, and `due_from` lets the search skip finished deliveries. The earliest pending
  * delivery, with claimed ones, which stay `pending` until their results are written, is searched once: it begins the search for due ones, and
- * the next claim begins shortly before it.
+ * the next claim begins there, or up to a second before if earlier ones may still be committed.
  *
  * Concurrent claims of an endpoint wait for each other at the lease row. They lock the deliveries as well, only to read the current
  * version of each. A claim returns only deliveries that it wrote into the lease: if it had to wait for the lease row, its second read
@@ -161,11 +165,17 @@ const CLAIM_REQUESTED: ClaimKind = {
  *
  * $1 endpoint, $2 maximum number of deliveries, $3 lease duration in ms, $4 whether the claim is for the slow lane (an endpoint of the
  * other lane returns no deliveries), $5 roles of the global policy, $6 holder of the lease, $7 what the holder claimed before and has not
- * yet written back: attempts by delivery, $8 the rate state that it knows; null: none.
+ * yet written back: attempts by delivery, $8 the rate state that it knows; null: none, $9 the time up to which all deliveries had been committed
+ * before, in epoch ms.
  *
- * @param row a condition that finds the lease row
+ * @param isByRow whether $10 is where the lease row was last stored; the statement finds nothing if it is elsewhere by now
  */
-function claimDeliveriesSql(users: UsersSql, { endpoints, due, set = '', also = '' }: ClaimKind, row: string): string {
+function claimDeliveriesSql(
+  users: UsersSql,
+  { endpoints, due, set = '', also = '' }: ClaimKind,
+  isByRow: boolean,
+): string {
+  const row = isByRow ? 't.ctid = $10::tid and t.endpoint_id = $1' : 't.endpoint_id = $1';
   return `
   with endpoint as materialized (
     select ${ENDPOINT}, ${users.json()} as "user"
@@ -175,11 +185,12 @@ function claimDeliveriesSql(users: UsersSql, { endpoints, due, set = '', also = 
     where ${row} and t.endpoint_id = (select id from endpoint where ${endpoints}) and (t.holder is null or t.holder = $6) for update
   ), earliest as materialized (
     select min(d.next_attempt_at) as at from webhook_deliveries d
-    where d.endpoint_id = $1 and d.status = 'pending' and d.next_attempt_at >= coalesce((select due_from from lease), '-infinity')
+    where d.endpoint_id = $1 and d.status = 'pending' and d.next_attempt_at >= (select coalesce(due_from, '-infinity') from lease)
   ), ${due}, ${also}taken as (
     update webhook_turns t set holder = $6, lease_until = now() + $3 * interval '1 millisecond',
       sending = $7::jsonb || (select jsonb_object_agg(id, attempts) from due), rate = coalesce($8::jsonb, rate)${set},
-      due_from = least((select at from earliest), now()) - ${LATE_COMMIT_TOLERANCE}
+      due_from = greatest(least((select at from earliest), now()) - ${LATE_COMMIT_TOLERANCE},
+        least((select at from earliest), now(), to_timestamp($9::float8 / 1000)))
     where ${row} and exists (select from due)
     returning t.sending, t.due_from, t.ctid as tid
   ), claimed as (
@@ -193,12 +204,13 @@ function claimDeliveriesSql(users: UsersSql, { endpoints, due, set = '', also = 
     'secrets', array_remove(array[e.secret, e.previous_secret, e.older_secret], null),
     'slow', e.slow, 'ordered', e.ordered,
     'lease', case when exists (select from lease) then 'own'
-      when exists (select from webhook_turns where endpoint_id = $1) then 'taken' else 'none' end,
+      ${isByRow ? '' : `when exists (select from webhook_turns where endpoint_id = $1) then 'taken'`} else 'none' end,
     'requested', coalesce((select requested <> '{}' from lease), false),
     'rateLimit', ${RATE_RULE},
     'row', coalesce((select tid from taken), (select tid from lease)),
+    'snapshot', ${SNAPSHOT},
     'dueFrom', coalesce((select due_from from taken), (select due_from from lease)),
-    'rate', (select rate from lease), 'now', floor(extract(epoch from clock_timestamp()) * 1000)), null, null, null, null, null, null, null, null, null, null from endpoint e
+    'rate', (select rate from lease), 'now', floor(extract(epoch from clock_timestamp()) * 1000), 'startedAt', floor(extract(epoch from now()) * 1000)), null, null, null, null, null, null, null, null, null, null from endpoint e
   union all
   select null, c.id, c.message_id, c.type, c.body, c.encrypted_body, c.attempts, c.schedule_attempts,
     (date_part('epoch', now() - c.next_attempt_at) * 1000)::bigint, c.event_id, c.trace_context from claimed c`;
@@ -216,8 +228,8 @@ export interface ClaimStatement {
 /** Creates the statements that claim deliveries under a lease. */
 export function createClaimStatements(users: UsersSql): Record<ClaimKindName, ClaimStatement> {
   const create = (name: string, kind: ClaimKind): ClaimStatement => ({
-    byEndpoint: { name, text: claimDeliveriesSql(users, kind, 't.endpoint_id = $1') },
-    byRow: { name: `${name}_by_row`, text: claimDeliveriesSql(users, kind, 't.ctid = $9::tid and t.endpoint_id = $1') },
+    byEndpoint: { name, text: claimDeliveriesSql(users, kind, false) },
+    byRow: { name: `${name}_by_row`, text: claimDeliveriesSql(users, kind, true) },
   });
   return {
     any: create('webhook_claim', CLAIM_ANY),

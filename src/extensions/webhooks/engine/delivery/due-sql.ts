@@ -1,6 +1,6 @@
 /**
- * Time that `due_from` is kept behind the earliest pending delivery. A transaction may commit a delivery after others that are due later;
- * up to this delay, claims still find it. A sweep finds deliveries that commit later.
+ * Time that `due_from` is kept behind the earliest pending delivery, unless all earlier ones are known to be committed. A transaction may commit
+ * a delivery after others that are due later; up to this delay, claims still find it. A sweep finds deliveries that commit later.
  */
 export const LATE_COMMIT_TOLERANCE = `interval '1 second'`;
 

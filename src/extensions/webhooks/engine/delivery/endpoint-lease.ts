@@ -7,6 +7,7 @@ import {
   newId,
   retryWhileUnavailable,
 } from '../../../../extension/index.ts';
+import type { Settled } from '../../../../platform/data/postgres/settled.ts';
 import type { Lane } from '../../endpoints/endpoint-jobs.ts';
 import type { GlobalAccessCheck } from '../readability/readability.ts';
 import type { BodyBudget } from './body-budget.ts';
@@ -22,6 +23,8 @@ export interface LeaseDependencies {
   bodies: BodyBudget;
   claimStatements: Record<ClaimKindName, ClaimStatement>;
   leaseRows: LeaseRows;
+  /** The time up to which all deliveries have been committed. */
+  settled: Settled;
   /** Roles of which the owner of a global endpoint needs one; null if `globalPolicy` has other conditions than roles. */
   globalRoles: readonly string[] | null;
   /** Called before each claim, if functions of `globalPolicy` decide which users may have global endpoints. */
@@ -107,19 +110,42 @@ async function runClaimStatement(
   limit: number,
   slow: boolean | null,
 ): Promise<Claim | undefined> {
+  const { leaseRows, settled } = parts;
   const { database } = parts.host;
   const { endpointId, holder, claimed, rate } = soFar;
   const { byEndpoint, byRow } = parts.claimStatements[kind];
   const before = toJson(claimed);
-  const values = [endpointId, limit, LEASE_MS, slow, parts.globalRoles, holder, before, rate.toJson()];
-  const row = parts.leaseRows.get(endpointId);
-  if (row !== undefined) {
-    const claim = await readClaim(database, { ...byRow, values: [...values, row] });
-    parts.leaseRows.set(endpointId, claim?.endpoint.row);
-    if (claim === undefined || claim.endpoint.lease === 'own') return claim;
+  const values = [
+    endpointId,
+    limit,
+    LEASE_MS,
+    slow,
+    parts.globalRoles,
+    holder,
+    before,
+    rate.toJson(),
+    settled.position,
+  ];
+  const read = async (statement: ClaimStatement['byRow'], ...more: string[]) => {
+    const { passed } = settled;
+    const claim = await readClaim(database, { ...statement, values: [...values, ...more] });
+    if (claim === undefined) return undefined;
+    settled.noteSnapshot(passed, claim.endpoint.snapshot);
+    if (claim.deliveries.length > 0) settled.notePassedTime(claim.endpoint.startedAt);
+    return claim;
+  };
+  for (let row = leaseRows.get(endpointId), last: string | undefined; row !== undefined && row !== last; ) {
+    const claim = await read(byRow, row);
+    if (claim === undefined || claim.endpoint.lease === 'own') {
+      leaseRows.set(endpointId, claim?.endpoint.row);
+      return claim;
+    }
+    // A renewal may have moved the row while the claim waited for it.
+    last = row;
+    row = leaseRows.get(endpointId);
   }
-  const claim = await readClaim(database, { ...byEndpoint, values });
-  parts.leaseRows.set(endpointId, claim?.endpoint.row);
+  const claim = await read(byEndpoint);
+  leaseRows.set(endpointId, claim?.endpoint.row);
   if (claim?.endpoint.lease !== 'none') return claim;
   await database.write({ text: CREATE_LEASE_ROW, values: [endpointId] });
   return runClaimStatement(parts, soFar, kind, limit, slow);

@@ -8,6 +8,7 @@ import {
   type ResourceGateway,
   type RunningWorker,
 } from '../../../../extension/index.ts';
+import { Settled } from '../../../../platform/data/postgres/settled.ts';
 import {
   enqueueEndpointJobs,
   enqueueEndpointsWithRequests,
@@ -128,6 +129,7 @@ function createWorkerParts(
     renewals: createEndpointLeaseRenewals(host, users, settings, leaseRows),
     claimStatements: createClaimStatements(usersSql(users)),
     leaseRows,
+    settled: new Settled(),
     globalRoles: listGlobalRoles(settings),
     checkGlobalAccess: createGlobalAccessCheck(host, users, settings),
     pacesOfGoodEndpoints: new Map(),

@@ -24,7 +24,7 @@ const reclaimExpiredLeasesSql = (condition: string) => `
       lease_until = c.lease_until + $1 * interval '1 millisecond'
     from claimed c where d.id = c.id and d.status = 'pending' and d.attempts = c.attempts
   )
-  update webhook_turns t set holder = null, lease_until = null, sending = '{}', due_from = null,
+  update webhook_turns t set holder = null, lease_until = null, sending = '{}',
     rate = coalesce(t.rate, '{}') || jsonb_build_object(
       'lost', coalesce((t.rate ->> 'lost')::int, 0) + (select count(*) from jsonb_object_keys(t.sending)))
   from lost

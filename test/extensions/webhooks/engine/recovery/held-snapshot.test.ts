@@ -15,6 +15,7 @@ import { createReclaimSweeps } from '../../../../../src/extensions/webhooks/engi
 import { fillProductionDefaults, webhookSettings } from '../../../../../src/extensions/webhooks/settings/settings.ts';
 import { defineUser, webhooks } from '../../../../../src/index.ts';
 import { openDatabase } from '../../../../../src/platform/data/postgres/database.ts';
+import { Settled } from '../../../../../src/platform/data/postgres/settled.ts';
 import { newId } from '../../../../../src/platform/helpers/ids.ts';
 import { createLogger } from '../../../../../src/platform/observability/log.ts';
 import type { Queues } from '../../../../../src/platform/work/queues/queues.ts';
@@ -55,7 +56,8 @@ async function addDeliveries(endpoint: string, secondsAgo: number, count = 1): P
   );
 }
 
-test('a claim reads neither the earlier versions of the lease row nor the deliveries that were sent', async () => {
+/** Creates what a worker needs to claim, in a database whose statements are observed. */
+function createLeaseParts() {
   const observed = observeDatabase(database, client);
   const leaseRows = createLeaseRows();
   const host = { database: observed, log };
@@ -72,11 +74,17 @@ test('a claim reads neither the earlier versions of the lease row nor the delive
       hasRole: () => 'true',
     }),
     leaseRows,
+    settled: new Settled(),
     globalRoles: null,
     checkGlobalAccess: undefined,
     releaseLease: createLeaseReleaser(host, leaseRows, async () => undefined),
     renewals,
   };
+  return { observed, parts };
+}
+
+test('a claim reads neither the earlier versions of the lease row nor the deliveries that were sent', async () => {
+  const { observed, parts } = createLeaseParts();
   const endpoint = await subscribe();
   // A large row, so that a page holds few versions of it.
   await client.query(
@@ -100,6 +108,22 @@ test('a claim reads neither the earlier versions of the lease row nor the delive
     await lease.release();
   }
   expect(blocks.at(-1)).toBeLessThanOrEqual(2 * blocks[0]!);
+});
+
+test('a claim of an endpoint whose lease another worker holds does not search its deliveries', async () => {
+  const { observed, parts } = createLeaseParts();
+  const endpoint = await subscribe();
+  await client.query(
+    `insert into webhook_turns (endpoint_id, holder, lease_until) values ($1, 'other', now() + interval '1 hour')`,
+    [endpoint],
+  );
+  await addDeliveries(endpoint, 600, 3000);
+  await client.query('analyze webhook_deliveries');
+  await holdSnapshot(env.DATABASE_URL!);
+  await client.query('delete from webhook_deliveries');
+  const claim = (await createEndpointLease(parts, endpoint).claim('fast'))!;
+  expect(claim).toMatchObject({ deliveries: [], endpoint: { lease: 'taken' } });
+  expect(await observed.countBlocks()).toBeLessThan(30);
 });
 
 /** Starts the reader of pending endpoints in a database in which searching all deliveries is expensive. */

@@ -33,6 +33,8 @@ export function createEndpoint(changes: Partial<ClaimedEndpoint> = {}): ClaimedE
     lease: 'own',
     row: null,
     dueFrom: null,
+    snapshot: '0 0',
+    startedAt: 0,
     ...changes,
   };
 }

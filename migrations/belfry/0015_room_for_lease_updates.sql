@@ -1,0 +1,1 @@
+ALTER TABLE "webhook_turns" SET (fillfactor = 10);
