@@ -2,8 +2,8 @@ import { relative } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /**
- * The test files that take the longest, most of them waiting for processes, servers, browsers and npm. They start first in their project, beside
- * the others, so that none of them runs alone at the end.
+ * The test files that take the longest, most of them waiting for processes, servers, browsers and npm. They start first in their project, and
+ * run beside the others, so that none of them runs alone at the end.
  */
 export const SLOW_FILES = [
   'test/package/upgrade.test.ts',
