@@ -13,8 +13,6 @@ interface GroupFrames {
 }
 
 const GROUPS_AT_ONCE = 32;
-// About a millisecond of system calls.
-const WRITES_AT_ONCE = 128;
 
 function mergeFrames(lists: readonly (readonly Frame[])[]): readonly Frame[] {
   if (lists.length < 2) return lists[0] ?? [];
@@ -110,11 +108,7 @@ async function computeGroupFrames(
   return { common: changes.flatMap((one) => common.get(one) ?? []), own };
 }
 
-/** Yields after each write to a listener of a bundle. */
-function* sendFramesToBundle(
-  { groups, listeners }: Bundle,
-  framesByGroup: ReadonlyMap<Group, GroupFrames>,
-): Generator<void> {
+function sendFramesToBundle({ groups, listeners }: Bundle, framesByGroup: ReadonlyMap<Group, GroupFrames>): void {
   const parts = groups.flatMap((group) => framesByGroup.get(group) ?? []);
   let common: Buffer | undefined;
   for (const { stream, viewer } of listeners) {
@@ -122,9 +116,7 @@ function* sendFramesToBundle(
     const isOwn = parts.some(({ own }) => own.has(id));
     if (!isOwn) common ??= encodeFrames(mergeFrames(parts.map((part) => part.common)));
     const bytes = isOwn ? encodeFrames(mergeFrames(parts.map((part) => part.own.get(id) ?? part.common))) : common!;
-    if (bytes.length === 0) continue;
-    stream.write(bytes);
-    yield;
+    if (bytes.length > 0) stream.write(bytes);
   }
 }
 
@@ -150,9 +142,10 @@ export function createBroadcast(visibleChanges: VisibleChanges) {
       }
       const bundles = new Set([...framesByGroup.keys()].flatMap((group) => [...group.bundles]));
       let written = 0;
-      for (const bundle of bundles)
-        for (const _ of sendFramesToBundle(bundle, framesByGroup))
-          if (++written % WRITES_AT_ONCE === 0) await nextTurn();
+      for (const bundle of bundles) {
+        sendFramesToBundle(bundle, framesByGroup);
+        if (++written % GROUPS_AT_ONCE === 0) await nextTurn();
+      }
     },
     /**
      * Sends changes to one listener.

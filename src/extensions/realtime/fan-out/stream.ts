@@ -45,9 +45,6 @@ export function openStream(res: Response, maxBufferedBytes: number, onCutOff: ()
     Connection: 'close',
   });
   res.write(`retry: ${pickRandomRetryMs()}\n\n`);
-  // Without chunked encoding the bytes of the response are those of the connection. A write to the response would cost half as much again
-  // as the system call, because the response collects writes until the next tick.
-  const socket = res.socket!;
   let isOpen = true;
   let acceptedAtLastBeat = 0;
   let waitedAtLastBeat = false;
@@ -64,12 +61,12 @@ export function openStream(res: Response, maxBufferedBytes: number, onCutOff: ()
 
   function write(bytes: Buffer): void {
     if (!isOpen) return;
-    if (socket.writableLength > maxBufferedBytes) {
+    if (res.writableLength > maxBufferedBytes) {
       isOpen = false;
       disconnectSlowClient();
       return;
     }
-    socket.write(bytes);
+    res.write(bytes);
   }
 
   return {
@@ -78,24 +75,24 @@ export function openStream(res: Response, maxBufferedBytes: number, onCutOff: ()
     },
     write,
     disconnectIfUnsent() {
-      if (!isOpen || socket.writableLength === 0) return;
+      if (!isOpen || res.writableLength === 0) return;
       isOpen = false;
       disconnectSlowClient();
     },
     async waitUntilDrained() {
-      if (!isOpen || !socket.writableNeedDrain) return;
+      if (!isOpen || !res.writableNeedDrain) return;
       await new Promise<void>((resolve) => {
         const finishWaiting = () => {
-          socket.off('drain', finishWaiting).off('close', finishWaiting);
+          res.off('drain', finishWaiting).off('close', finishWaiting);
           resolve();
         };
-        socket.once('drain', finishWaiting).once('close', finishWaiting);
+        res.once('drain', finishWaiting).once('close', finishWaiting);
       });
     },
     sendHeartbeatOrDisconnect(bytes) {
       if (!isOpen) return;
-      const accepted = readAcceptedBytes(socket);
-      const waits = socket.writableLength > 0;
+      const accepted = res.socket === null ? 0 : readAcceptedBytes(res.socket);
+      const waits = res.writableLength > 0;
       if (waits && waitedAtLastBeat && accepted <= acceptedAtLastBeat) {
         isOpen = false;
         disconnectSlowClient();
