@@ -13,11 +13,8 @@ const STREAMS = 2000;
 const EVENTS_PER_SECOND = 100;
 const SECONDS = 6;
 const WARM_UP_SECONDS = 2;
-/** The client of one of so many streams parses the events. These clients have a process of their own. */
-const STREAMS_PER_READER = 20;
 /** Streams that are opened before memory is measured. */
-const STREAMS_BEFORE_MEASURING = STREAMS_PER_READER;
-const READERS = (STREAMS - STREAMS_BEFORE_MEASURING) / STREAMS_PER_READER;
+const STREAMS_BEFORE_MEASURING = 20;
 const TIMEOUT_MS = 20_000;
 const PATH = '/api/realtime?subscribe=article&subscribe=memo';
 
@@ -69,7 +66,7 @@ interface Delays {
   relayedMs: number[];
 }
 
-async function measureDelays(web: Child, listeners: Child): Promise<Delays> {
+async function measureDelays(web: Child, listeners: Child, readers: number): Promise<Delays> {
   const pool = new Pool(web.url, { connections: 50 });
   try {
     await createRecords(pool, WARM_UP_SECONDS);
@@ -79,7 +76,7 @@ async function measureDelays(web: Child, listeners: Child): Promise<Delays> {
     const count = await createRecords(pool, SECONDS);
     for (const end = Date.now() + TIMEOUT_MS; Date.now() < end; await sleep(250)) {
       const receipts = await listeners.call<Receipt[]>('receipts');
-      if (receipts.length < count * READERS) continue;
+      if (receipts.length < count * readers) continue;
       const commits = new Map(await web.call<[id: string, at: number][]>('commits'));
       const getDelay = (at: number, id: string) => at - commits.get(id)!;
       return {
@@ -95,28 +92,21 @@ async function measureDelays(web: Child, listeners: Child): Promise<Delays> {
 
 async function measure(bench: Bench): Promise<Figure[]> {
   const [web, relay] = [await startBelfry(bench, 'web', REALTIME), await startBelfry(bench, 'relay', REALTIME)];
-  const startClients = () => bench.children.start(new URL('../processes/realtime-clients.ts', import.meta.url), {});
-  const [listeners, others] = [await startClients(), await startClients()];
+  const listeners = await bench.children.start(new URL('../processes/realtime-clients.ts', import.meta.url), {});
   try {
     const tokens = Array.from({ length: STREAMS }, (_, listener) => getListenerToken(listener));
     const measureMemory = async () => [await web.call<number>('used'), await web.call<number>('memory')] as const;
-    const openStreams = (clients: Child, of: string[]) =>
-      clients.call('open', { url: web.url, path: PATH, tokens: of, parsesEvents: clients === listeners });
     // The first streams create what all others share.
-    await openStreams(others, tokens.slice(0, STREAMS_BEFORE_MEASURING));
+    await listeners.call('open', { url: web.url, path: PATH, tokens: tokens.slice(0, STREAMS_BEFORE_MEASURING) });
     await sleep(1000);
     const before = await measureMemory();
-    // Web writes to streams in the order in which they were opened, so readers are spread evenly.
-    for (let from = STREAMS_BEFORE_MEASURING; from < STREAMS; from += STREAMS_PER_READER) {
-      await openStreams(listeners, tokens.slice(from, from + 1));
-      await openStreams(others, tokens.slice(from + 1, from + STREAMS_PER_READER));
-    }
+    await listeners.call('open', { url: web.url, path: PATH, tokens: tokens.slice(STREAMS_BEFORE_MEASURING) });
     await sleep(1000);
     const after = await measureMemory();
     const [used, resident] = [0, 1].map((i) => (after[i]! - before[i]!) / (STREAMS - STREAMS_BEFORE_MEASURING));
     const cpu = await web.call<number>('cpu');
     const startedAt = performance.now();
-    const { receivedMs, relayedMs } = await measureDelays(web, listeners);
+    const { receivedMs, relayedMs } = await measureDelays(web, listeners, STREAMS / 20);
     const busy = (await web.call<number>('cpu')) - cpu;
     const share = Math.round(busy / 10 / (performance.now() - startedAt));
     const formatKilobytes = (bytes: number) => `${(bytes / 1024).toFixed(0)} KB`;
@@ -137,7 +127,7 @@ async function measure(bench: Bench): Promise<Figure[]> {
       },
     ];
   } finally {
-    await Promise.all([listeners, others, web, relay].map((child) => child.stop()));
+    await Promise.all([listeners.stop(), web.stop(), relay.stop()]);
   }
 }
 

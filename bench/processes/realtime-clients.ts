@@ -1,5 +1,4 @@
-// Clients that hold streams open. Those of one process parse the events and note when they came, those of another only receive the
-// bytes: a process that reads 2,000 sockets in turn would measure its own queue.
+// Clients that hold streams open. Most of them only receive the bytes; every twentieth client parses the events.
 import { connect } from 'node:net';
 import { currentTimeMs, reportReady } from './child.ts';
 
@@ -7,44 +6,38 @@ interface StreamsToOpen {
   url: string;
   path: string;
   tokens: string[];
-  /** Whether the clients parse the events that they receive. */
-  parsesEvents: boolean;
 }
 
+const CLIENTS_PER_PARSER = 20;
 const OPEN_CONCURRENCY = 50;
 /** Matches the time when the relay published the event, and the id of the record. */
 const CREATED_EVENT = /^id: (\d+)-\d+\nevent: article\.created\ndata: \{[^{]*?"id":"([0-9a-f]{24})"/gm;
 
 let receipts: [record: string, at: number, relayedAt: number][] = [];
 
-/** Receives into one buffer for all clients, because nobody reads it again once a stream is ready. */
-const sharedBuffer = Buffer.alloc(65_536);
-
-function openStream({ url, path, parsesEvents }: StreamsToOpen, token: string): Promise<void> {
+function openStream({ url, path }: StreamsToOpen, token: string, parsesEvents: boolean): Promise<void> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
+    const socket = connect({ port: Number(port), host: hostname, noDelay: true });
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${token}\r\n\r\n`);
+    socket.once('error', reject).once('close', () => reject(new Error('a stream was closed')));
     let text = '';
     let isReady = false;
-    const receive = (count: number, buffer: Uint8Array): true => {
-      if (isReady && !parsesEvents) return true;
-      text += Buffer.from(buffer.buffer, buffer.byteOffset, count).toString('latin1');
+    socket.on('data', (chunk: Buffer) => {
+      if (isReady && !parsesEvents) return;
+      text += chunk.toString('latin1');
       if (!isReady && text.includes('event: ready')) {
         isReady = true;
         resolve();
       }
-      if (!isReady) return true;
+      if (!isReady) return;
       const end = text.lastIndexOf('\n\n') + 2;
       const completeEvents = text.slice(0, end);
       text = text.slice(end);
       const at = currentTimeMs();
       for (const [, relayedAt, id] of completeEvents.matchAll(CREATED_EVENT))
         receipts.push([id!, at, Number(relayedAt)]);
-      return true;
-    };
-    const onread = { buffer: sharedBuffer, callback: receive };
-    const socket = connect({ port: Number(port), host: hostname, noDelay: true, onread });
-    socket.write(`GET ${path} HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${token}\r\n\r\n`);
-    socket.once('error', reject).once('close', () => reject(new Error('a stream was closed')));
+    });
   });
 }
 
@@ -53,7 +46,7 @@ reportReady('', {
   async open(streams: StreamsToOpen) {
     for (let from = 0; from < streams.tokens.length; from += OPEN_CONCURRENCY) {
       const batch = streams.tokens.slice(from, from + OPEN_CONCURRENCY);
-      await Promise.all(batch.map((token) => openStream(streams, token)));
+      await Promise.all(batch.map((token, i) => openStream(streams, token, (from + i) % CLIENTS_PER_PARSER === 0)));
     }
   },
   /** Discards all receipts so far. */
