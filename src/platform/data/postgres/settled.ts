@@ -4,7 +4,7 @@ export const SNAPSHOT = `(select concat_ws(' ', pg_snapshot_xmin(s), pg_snapshot
 /** ms for which an open transaction is waited for. */
 const MAX_OPEN_MS = 60_000;
 /** ms from the time that a statement gives a row until its transaction has an id. */
-const MARGIN_MS = 100;
+const MARGIN_MS = 500;
 
 /**
  * The position up to which no row will be committed any more, if rows get growing positions as they are written: ids, or the time. Transactions do
