@@ -71,7 +71,7 @@ function listLines(jobs: readonly JobRecord[], next: string | null): string[] {
   if (jobs.length === 0) return ['No jobs.'];
   const rows = jobs.map(({ id, job, status, attempts, runAt, error }) => [
     id,
-    job,
+    stripControlCharacters(job),
     status,
     String(attempts),
     runAt,

@@ -38,8 +38,7 @@ type ScheduleRow = [name: string, definition: string, nextAt: string, lastAt: st
 
 const sumCounts = (rows: readonly CountRow[]) => rows.reduce((sum, [, , , count]) => sum + count, 0);
 
-function toKind(name: string, job: CompiledJob | undefined, rows: readonly CountRow[]): JobKind {
-  const own = rows.filter((row) => row[0] === name);
+function toKind(name: string, job: CompiledJob | undefined, own: readonly CountRow[]): JobKind {
   const countStatus = (status: JobStatus) => sumCounts(own.filter((row) => row[1] === status));
   return {
     name,
@@ -80,8 +79,9 @@ export function createJobOverviewReader(
       database.readSlowly<[...CountRow]>({ name: 'job_counts', text: COUNTS, values: [] }),
       database.readSlowly<ScheduleRow>({ name: 'job_schedule_states', text: SCHEDULES, values: [scheduleNames] }),
     ]);
-    const names = new Set([...jobs.keys(), ...counts.map(([name]) => name)]);
-    const kinds = [...names].map((name) => toKind(name, jobs.get(name), counts));
+    const countsByName = Map.groupBy(counts, ([name]) => name);
+    const names = new Set([...jobs.keys(), ...countsByName.keys()]);
+    const kinds = [...names].map((name) => toKind(name, jobs.get(name), countsByName.get(name) ?? []));
     const states = new Map(stored.map((row) => [row[0], row]));
     return {
       kinds,

@@ -180,12 +180,14 @@ function createClaim(database: Pick<Database, 'write'>, starts: SearchStarts): J
     const [[now, snapshot]] = rows as [ClaimedRow];
     starts.settled.noteSnapshot(passed, snapshot);
     const found = rows.flatMap(([, , ...job]) => (job.length === 0 || job[0] === null ? [] : [job]));
-    if (found.length > 0) starts.settled.notePassedTime(now * 1000);
+    const isClockBack = now < start;
+    if (found.length > 0 || isClockBack) starts.settled.notePassedTime(now * 1000);
     found.sort((a, b) => a[9] - b[9]);
     const isFull = found.length >= limit;
     const searched = found.filter((job) => job[8] === 'in order');
-    starts.moveTo(name, isFull ? (searched.at(-1)?.[9] ?? start) : now, position / 1000);
-    const isMovedBack = found.some((job) => job[8] === 'late' && starts.moveBackTo(name, job[9]));
+    if (!isClockBack) starts.moveTo(name, isFull ? (searched.at(-1)?.[9] ?? start) : now, position / 1000);
+    const late = found.filter((job) => job[8] === 'late').map((job) => job[9]);
+    const isMovedBack = starts.moveBackTo(name, Math.min(...late, isClockBack ? now : Number.POSITIVE_INFINITY));
     const leases = found.map(([id, input, attempts, claims, scheduledAt, userId, requestId, trace]): ClaimedJob => {
       const isCounted = attempts <= countedAfter;
       return { id, input, attempt: attempts + 1, isCounted, claims, scheduledAt, userId, requestId, trace };

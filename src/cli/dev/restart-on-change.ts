@@ -4,10 +4,11 @@ import type { GuardedProcess } from '../../dev-servers/run-guarded.ts';
 const SETTLE_MS = 80;
 
 /**
- * The names of files that an app is made of: what Node.js and browsers load, and SQL. Editors and other programs write further files next to
+ * The names of files that an app is made of: what Node.js and browsers load, SQL, and templates. Editors and other programs write further files next to
  * them, such as locks (`.#app.ts`) and databases.
  */
-const IS_PART_OF_APP = /(?:^|[\\/])[^.\\/][^\\/]*\.(?:[cm]?[jt]s|[jt]sx|json|wasm|node|sql|html|css|svg)$/;
+const IS_PART_OF_APP =
+  /(?:^|[\\/])[^.\\/][^\\/]*\.(?:[cm]?[jt]s|[jt]sx|json|wasm|node|sql|html|css|svg|ejs|hbs|njk|mjml|ya?ml)$/;
 
 /** A process that restarts when files change. */
 export interface RestartingProcess {

@@ -38,7 +38,9 @@ export function suggestClosestName(name: string, known: Iterable<string>): strin
  * @returns `. Did you mean "title"?` or `; fields: title, body`
  */
 export function suggestKnownNames(name: string, what: string, known: Iterable<string>): string {
-  return suggestClosestName(name, known) || `; ${what}: ${[...known].join(', ')}`;
+  // An iterator, such as the keys of a map, can be read only once.
+  const names = [...known];
+  return suggestClosestName(name, names) || `; ${what}: ${names.join(', ')}`;
 }
 
 /**

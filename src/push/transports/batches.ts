@@ -1,6 +1,6 @@
 /** Options of `createBatcher`. */
 export interface BatchOptions<Item, Result> {
-  /** Sends a batch. Resolves with one result per item, in order; never rejects. */
+  /** Sends a batch. Resolves with one result per item, in order. If it rejects, so do the calls that the items came from. */
   send(items: readonly Item[]): Promise<readonly Result[]>;
   /** Maximum items per batch. */
   maxPerBatch: number;
@@ -23,6 +23,7 @@ interface Call<Item, Result> {
   taken: number;
   open: number;
   resolve(results: Result[]): void;
+  reject(error: unknown): void;
 }
 
 /** Items of one call that are sent together. */
@@ -73,11 +74,15 @@ export function createBatcher<Item, Result>(
       items = [...items, ...part.items];
     }
     batchesInProgress += 1;
-    const results = await options.send(items);
+    try {
+      const results = await options.send(items);
+      let done = 0;
+      for (const { call, from, items: own } of parts)
+        for (let i = 0; i < own.length; i++) addResult(call, from + i, results[done++]!);
+    } catch (error) {
+      for (const { call } of parts) call.reject(error);
+    }
     batchesInProgress -= 1;
-    let done = 0;
-    for (const { call, from, items: own } of parts)
-      for (let i = 0; i < own.length; i++) addResult(call, from + i, results[done++]!);
     sendWaiting();
   }
 
@@ -93,10 +98,10 @@ export function createBatcher<Item, Result>(
   }
 
   return (items) => {
-    const { promise, resolve } = Promise.withResolvers<Result[]>();
+    const { promise, resolve, reject } = Promise.withResolvers<Result[]>();
     const results = new Array<Result>(items.length);
     if (items.length === 0) return Promise.resolve(results);
-    waiting.push({ items, since: performance.now(), results, taken: 0, open: items.length, resolve });
+    waiting.push({ items, since: performance.now(), results, taken: 0, open: items.length, resolve, reject });
     itemsWaiting += items.length;
     if (itemsWaiting >= maxPerBatch) sendWaiting();
     else timer ??= setTimeout(sendWaiting, gatherMs);

@@ -22,3 +22,9 @@ test('without a suggestion, all known names are listed', () => {
   expect(suggestKnownNames('author', 'fields', ['title', 'body'])).toBe('; fields: title, body');
   expect(suggestKnownNames('bdy', 'fields', ['title', 'body'])).toBe('. Did you mean "body"?');
 });
+
+test('the names of a map are suggested as those of a list', () => {
+  const known = new Map([['greet', 1]]);
+  expect(suggestKnownNames('gret', 'jobs', known.keys())).toBe('. Did you mean "greet"?');
+  expect(suggestKnownNames('thumbnail', 'jobs', known.keys())).toBe('; jobs: greet');
+});

@@ -73,7 +73,7 @@ export function resumeFromLogSql(from: string, onConflict = 'nothing'): string {
   const kept = [...MESSAGE_COLUMNS, ...RESULT_COLUMNS];
   const restarted = `case when l.type = '${TEST_EVENT}' then l.schedule_attempts else 0 end`;
   return `insert into webhook_deliveries as d (${kept.join(', ')}, next_attempt_at)
-    select ${columnsSql(kept, 'l', { schedule_attempts: restarted })}, now() from ${from} l
+    select ${columnsSql(kept, 'l', { schedule_attempts: restarted })}, clock_timestamp() from ${from} l
     on conflict (endpoint_id, event_id) do ${onConflict}`;
 }
 

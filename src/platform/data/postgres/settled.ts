@@ -33,9 +33,16 @@ export class Settled {
     this.#passed = Math.max(this.#passed, position);
   }
 
-  /** Like `notePassed`, if positions are times. @param ms when a statement began that has written, in epoch ms by the clock of Postgres */
+  /**
+   * Like `notePassed`, if positions are times. Forgets all positions if the clock was set back.
+   *
+   * @param ms when a statement began that has written, in epoch ms by the clock of Postgres
+   */
   notePassedTime(ms: number): void {
-    this.notePassed(ms - MARGIN_MS);
+    if (ms < this.#passed) {
+      this.#passed = this.#position = Number.NEGATIVE_INFINITY;
+      this.#next = { position: this.#passed, transaction: 0n, at: this.#passed };
+    } else this.notePassed(ms - MARGIN_MS);
   }
 
   /** @param passed the position that was `passed` before the statement @param snapshot its `SNAPSHOT` */

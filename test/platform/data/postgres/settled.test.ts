@@ -70,3 +70,20 @@ test('a time is settled only after the moment at which its rows may still get th
   expect(settled.position).toBeLessThan(5000);
   expect(settled.position).toBeGreaterThan(4000);
 });
+
+test('after the clock was set back, no time is settled until later ones were passed', () => {
+  const settled = new Settled();
+  for (const ms of [5000, 6000]) {
+    settled.notePassedTime(ms);
+    settled.noteSnapshot(settled.passed, '10 10');
+  }
+  expect(settled.position).toBeGreaterThan(0);
+  settled.notePassedTime(3000);
+  expect([settled.passed, settled.position]).toEqual([Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY]);
+  for (const ms of [3100, 3200]) {
+    settled.notePassedTime(ms);
+    settled.noteSnapshot(settled.passed, '10 10');
+  }
+  expect(settled.position).toBeLessThan(3200);
+  expect(settled.position).toBeGreaterThan(2000);
+});

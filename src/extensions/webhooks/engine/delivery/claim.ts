@@ -157,7 +157,7 @@ const CLAIM_REQUESTED: ClaimKind = {
  * While another session holds an old snapshot, vacuum removes nothing, and the index has an entry for every page that the lease row was ever
  * in. So a claim that knows where the row is reads it there, and `due_from` lets the search skip finished deliveries. The earliest pending
  * delivery, with claimed ones, which stay `pending` until their results are written, is searched once: it begins the search for due ones, and
- * the next claim begins there, or up to a second before if earlier ones may still be committed.
+ * the next claim begins there, or up to a second before if earlier ones may still be committed. If the clock was set back, it begins a second ago.
  *
  * Concurrent claims of an endpoint wait for each other at the lease row. They lock the deliveries as well, only to read the current
  * version of each. A claim returns only deliveries that it wrote into the lease: if it had to wait for the lease row, its second read
@@ -185,7 +185,8 @@ function claimDeliveriesSql(
     where ${row} and t.endpoint_id = (select id from endpoint where ${endpoints}) and (t.holder is null or t.holder = $6) for update
   ), earliest as materialized (
     select min(d.next_attempt_at) as at from webhook_deliveries d
-    where d.endpoint_id = $1 and d.status = 'pending' and d.next_attempt_at >= (select coalesce(due_from, '-infinity') from lease)
+    where d.endpoint_id = $1 and d.status = 'pending' and d.next_attempt_at >=
+        (select case when due_from > now() then now() - ${LATE_COMMIT_TOLERANCE} else coalesce(due_from, '-infinity') end from lease)
   ), ${due}, ${also}taken as (
     update webhook_turns t set holder = $6, lease_until = now() + $3 * interval '1 millisecond',
       sending = $7::jsonb || (select jsonb_object_agg(id, attempts) from due), rate = coalesce($8::jsonb, rate)${set},
