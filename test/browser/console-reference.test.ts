@@ -19,7 +19,8 @@ const code = (page: Page) => page.getByRole('region', { name: /^Code: / });
 
 async function send(page: Page, status: RegExp): Promise<void> {
   await page.getByRole('button', { name: 'Send request' }).click();
-  await response(page).getByText(status).waitFor();
+  // Ids in the response may contain the digits of a status.
+  await response(page).locator('.status').getByText(status).waitFor();
 }
 
 /** The browser reports each response with an error status; everything else is a fault of the page. */
@@ -226,7 +227,7 @@ browserTest('in production, requests use the session of the console, and a delet
   expect((await admin.call('GET', `/api/tickets/${data.id}`)).status).toBe(200);
   await page.getByRole('button', { name: 'Send request' }).click();
   await dialog.getByRole('button', { name: 'Send request' }).click();
-  await response(page).getByText(/204/).waitFor();
+  await response(page).locator('.status').getByText(/204/).waitFor();
   expect((await admin.call('GET', `/api/tickets/${data.id}`)).status).toBe(404);
   await page.getByRole('button', { name: /Choose another caller/ }).click();
   const callers = page.getByRole('dialog', { name: 'Send requests as' });
