@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import { html } from 'htm/preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { guardLeaving } from '../router.js';
 import { IconButton } from './icons.js';
 
@@ -68,7 +68,8 @@ const FIRST_CONTROLS = [
 /** A modal dialog. The browser keeps the focus in it, and returns the focus when it closes. */
 export function Dialog({ title, onClose, children, wide = false }) {
   const dialog = useRef(null);
-  useEffect(() => {
+  // Not `useEffect`: it returns the focus only after the next paint, and a key that is pressed before that reaches nothing.
+  useLayoutEffect(() => {
     const before = document.activeElement;
     const element = dialog.current;
     element.showModal();
