@@ -176,6 +176,10 @@ browserTest('the map shows resources with their references, by mouse, keyboard, 
   await page.setViewportSize({ width: 1280, height: 900 });
   await details.getByRole('button', { name: 'Close the details' }).click();
   await details.waitFor({ state: 'detached' });
+  // The page learns of a new size in the next frame.
+  const untilSized = () =>
+    page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))');
+  await untilSized();
   const placed = () => frame.locator('svg > g').getAttribute('transform');
   const before = await placed();
   await frame.focus();
@@ -190,6 +194,7 @@ browserTest('the map shows resources with their references, by mouse, keyboard, 
   await expect.poll(() => list.getByRole('button').count()).toBe(1);
 
   await page.setViewportSize({ width: 390, height: 900 });
+  await untilSized();
   await list.getByRole('button', { name: /^Contract/ }).press('Enter');
   await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Contract');
   await page.keyboard.press('Escape');
