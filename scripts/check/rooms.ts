@@ -102,7 +102,6 @@ export const roomOrders: Record<string, readonly string[]> = {
  */
 export const internalsOfExtensions: Record<string, readonly string[]> = {
   audit: [
-    'platform/data/postgres/copy-text.ts',
     'platform/helpers/json/canonical-json.ts',
     'records/query/sql/within-bytes.ts',
     'records/serialize/response-bytes.ts',

@@ -116,7 +116,7 @@ export const endpointLeases = vacuumOften(
     // An index on `lease_until` would turn each renewal into a non-HOT update, which adds an entry to every index.
     (table) => [index('webhook_turns_holder_index').on(table.endpointId).where(sql`holder is not null`)],
   ),
-  // Nearly all of a page is for updates of the few rows in it, which need no index entries: each of them would be read again with each further one.
+  // Leaves most of each page free for updates, which then need no new index entries. Each new entry makes Postgres read all earlier ones again.
   { fillfactor: 10 },
 );
 

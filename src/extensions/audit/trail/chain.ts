@@ -1,10 +1,9 @@
 import { hash, randomBytes } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createSerialQueue, type Executor } from '../../../extension/index.ts';
-import { toCopyColumns } from '../../../platform/data/postgres/copy-text.ts';
 import { toCanonicalJson } from '../../../platform/helpers/json/canonical-json.ts';
 import type { AuditEvent, Changes, Entry, FieldChange } from './entry.ts';
-import { COPY_ENTRIES, COPY_VALUES, LOCK_CHAIN, SELECT_LAST_ENTRY } from './sql.ts';
+import { COPY_ENTRIES, COPY_VALUES, LOCK_CHAIN, SELECT_LAST_ENTRY, toCopyColumns } from './sql.ts';
 
 /** The previous hash of the first row of a chain. */
 export const GENESIS = '0'.repeat(64);

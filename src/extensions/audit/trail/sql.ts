@@ -18,6 +18,17 @@ export const COPY_ENTRIES = `copy audit_entries (${ENTRY_COLUMNS}) from stdin`;
 /** Adds the erasable values of audit entries. */
 export const COPY_VALUES = 'copy audit_values (entry_id, owner_id, salt, values_by_field) from stdin';
 
+const SPECIAL = /[\\\n\r\t]/;
+const ESCAPES: Readonly<Record<string, string>> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+
+const toCopyText = (value: string) =>
+  SPECIAL.test(value) ? value.replace(/[\\\n\r\t]/g, (character) => ESCAPES[character]!) : value;
+
+/** Returns columns of a row in the text format of `copy`. A row ends with a line break; a tab separates it from further columns. */
+export function toCopyColumns(values: readonly (string | null | undefined)[]): string {
+  return values.map((value) => (value === null || value === undefined ? '\\N' : toCopyText(value))).join('\t');
+}
+
 /** $1 owner, $2 maximum number of rows. Uses audit_values_owner_id_index. */
 export const ERASE_VALUES = `
   delete from audit_values where entry_id in (select entry_id from audit_values where owner_id = $1 limit $2) returning 1`;

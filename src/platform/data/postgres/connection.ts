@@ -15,7 +15,7 @@ export interface Statement {
    */
   sharesTransaction?: string | undefined;
   /**
-   * The rows of a `copy … from stdin` in its text format: see `toCopyColumns`. Only in a transaction, without a name and values, and while it sends no
+   * The rows of a `copy … from stdin` in its text format. Only in a transaction, without a name and values, and while it sends no
    * other statement: Postgres would read that as a row.
    */
   copied?: string | undefined;

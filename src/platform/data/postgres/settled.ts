@@ -1,9 +1,9 @@
 /** SQL of the snapshot of a statement: its oldest open transaction, and the one after the newest that has ended. Postgres computes it once for all rows. */
 export const SNAPSHOT = `(select concat_ws(' ', pg_snapshot_xmin(s), pg_snapshot_xmax(s)) from pg_current_snapshot() s)`;
 
-/** ms for which an open transaction is waited for. */
+/** Maximum ms to wait for an open transaction to end. */
 const MAX_OPEN_MS = 60_000;
-/** ms from the time that a statement gives a row until its transaction has an id. */
+/** Maximum ms between the time that a statement gives a row and the moment when its transaction gets an id. */
 const MARGIN_MS = 500;
 
 /**
@@ -26,8 +26,8 @@ export class Settled {
   }
 
   /**
-   * Learns that a transaction has ended which got its id after the position was reached. A snapshot knows no newer transactions than those that
-   * have ended, so only then do later ones know all that were open at the position.
+   * Call this when a transaction has ended that got its id after the position was reached. Only then do later snapshots know all transactions that
+   * were open at the position: a snapshot knows none that is newer than the last one that has ended.
    */
   notePassed(position: number): void {
     this.#passed = Math.max(this.#passed, position);
