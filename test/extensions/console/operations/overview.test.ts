@@ -64,10 +64,12 @@ test('while Redis is down, the overview says so, and the other pages say what th
     await expect.poll(codeOf, { message: path, timeout: 5000 }).toBe('UNAVAILABLE');
   }
   const advice = `(${new URL(proxy.url).host}). Check REDIS_URL, and that Redis runs.`;
-  expect((await other.call('GET', `${API}/processes`)).body.data.problem).toContain(advice);
+  const problem = async () => (await other.call('GET', `${API}/processes`)).body.data.problem;
+  await expect.poll(problem, { timeout: 5000 }).toContain(advice);
   expect((await other.call('GET', `${API}/slow`)).body.error.message).toContain(advice);
-  const overview = (await other.call('GET', `${API}/overview`)).body.data;
-  for (const unknown of ['processes', 'queues', 'requests']) expect(overview).not.toHaveProperty(unknown);
+  // For a second, an overview may share what was read before.
+  const known = async () => Object.keys((await other.call('GET', `${API}/overview`)).body.data);
+  await expect.poll(known, { timeout: 5000 }).toEqual(['concerns', 'postgres', 'redis', 'outbox']);
   expect((await other.call('GET', `${API}/outbox`)).status).toBe(200);
   expect((await other.call('GET', `${API}/limits`)).status).toBe(200);
 });
