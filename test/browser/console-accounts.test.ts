@@ -87,7 +87,7 @@ browserTest('administrators find a user, see the whole account, and act on it', 
   await expect.poll(() => rows.count()).toBe(1);
   await page.getByRole('link', { name: 'Katherine' }).press('Enter');
   await heading('Katherine');
-  expect(await page.evaluate('document.activeElement.textContent')).toBe('Katherine');
+  await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Katherine');
   await page.getByRole('region', { name: 'Sessions' }).getByText('Firefox on Windows').waitFor();
   await page.getByText('<img src=x onerror=alert(1)>').waitFor();
   await checkScreens(page, 'console-accounts-user');

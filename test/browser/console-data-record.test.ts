@@ -109,13 +109,13 @@ browserTest('errors stand at their fields and in a summary that gets the focus',
   await save(page);
   const summary = page.getByRole('alert');
   await summary.getByText('Must be a number').waitFor();
-  expect(await page.evaluate(`document.activeElement.getAttribute('role')`)).toBe('alert');
+  await expect.poll(() => page.evaluate(`document.activeElement.getAttribute('role')`)).toBe('alert');
   await field(page, 'views').getByRole('textbox').fill('-5');
   await field(page, 'extra').getByRole('textbox').fill('{}');
   await save(page);
   await summary.getByRole('link', { name: 'views' }).waitFor();
   await summary.getByRole('link', { name: 'title' }).click();
-  expect(await page.evaluate('document.activeElement.id')).toBe('field-title');
+  await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('field-title');
   expect(await field(page, 'title').getByRole('textbox').getAttribute('aria-invalid')).toBe('true');
   expect((await articles.read(id)).title).toBe('Wrong');
 });

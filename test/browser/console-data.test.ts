@@ -129,7 +129,7 @@ browserTest('the keyboard moves through the list, opens, selects and creates', 1
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'Article 1', exact: true }).waitFor();
-  expect(await page.evaluate('document.activeElement.tagName')).toBe('H1');
+  await expect.poll(() => page.evaluate('document.activeElement.tagName')).toBe('H1');
   await page.goBack();
   await untilFirst(page, 'Article 1');
   await page.keyboard.press('n');
@@ -181,7 +181,7 @@ browserTest(
     await page.getByRole('button', { name: 'Delete 3' }).click();
     await page.getByText('3 articles deleted').waitFor();
     await page.getByRole('heading', { name: 'No article matches' }).waitFor();
-    expect(await page.evaluate('document.activeElement.tagName')).toBe('H1');
+    await expect.poll(() => page.evaluate('document.activeElement.tagName')).toBe('H1');
     await page.getByRole('button', { name: 'Undo' }).click();
     await untilCount(page, '3 articles');
   },

@@ -236,7 +236,7 @@ browserTest('a user changes the password, which ends other sessions, and keeps t
   await page.getByLabel('Current password').fill(PASSWORD);
   await press(page, 'Change password');
   await expect.poll(() => page.getByRole('status').textContent()).toContain('Your password is changed');
-  expect(await page.evaluate('document.activeElement.textContent')).toBe('Password');
+  await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Password');
   expect((await call('GET', '/api/auth/me', undefined, { authorization: `Bearer ${other}` })).status).toBe(401);
   expect((await ned.call('GET', '/api/auth/me')).status).toBe(200);
 });

@@ -73,7 +73,7 @@ browserTest(
     const [name, email, password] = ['Name', 'E-mail address', 'Password'].map((label) => page.getByLabel(label));
     await press(page, 'Create account');
     for (const field of [name!, email!, password!]) expect(await field.getAttribute('aria-invalid')).toBe('true');
-    expect(await name!.evaluate('document.activeElement.name')).toBe('name');
+    await expect.poll(() => name!.evaluate('document.activeElement.name')).toBe('name');
     await name!.fill('Ada');
     await email!.fill('ada');
     await password!.fill('12345678');
@@ -251,8 +251,8 @@ browserTest('a user signs in with the keyboard alone', 60_000, async () => {
   await page.keyboard.press('Tab');
   await page.keyboard.type(PASSWORD);
   await page.keyboard.press('Tab');
-  expect(await page.evaluate('document.activeElement.textContent')).toBe('Sign in');
-  expect(await page.evaluate('getComputedStyle(document.activeElement).outlineStyle')).toBe('solid');
+  await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Sign in');
+  await expect.poll(() => page.evaluate('getComputedStyle(document.activeElement).outlineStyle')).toBe('solid');
   await page.keyboard.press('Enter');
   await page.waitForURL(WELCOME);
 });

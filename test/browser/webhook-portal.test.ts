@@ -30,7 +30,7 @@ browserTest(
     await page.getByLabel('URL').fill('nothing');
     await page.getByRole('button', { name: 'Add the endpoint' }).click();
     await page.getByText('Must be a valid URL').waitFor();
-    expect(await page.evaluate('document.activeElement.id')).toBe('url');
+    await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('url');
     await page.getByLabel('URL').fill(receiver.url);
     await page.getByLabel('Description').fill('Our <i>shop</i>');
     await page.getByRole('button', { name: 'Show data of invoice.paid' }).click();

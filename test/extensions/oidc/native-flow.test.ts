@@ -84,7 +84,7 @@ test('a nonce that is expired, of another provider, or not from this app is refu
   expect((await send(await fake.mint(claimsWith(ofOther)), ofOther)).status).toBe(401);
   expect((await send(await fake.mint(claimsWith('made-up')), 'made-up')).status).toBe(401);
   const nonce = await newNonce();
-  await database.query(`update oidc_nonces set expires_at = now() - interval '1 ms'`);
+  await database.query(`update oidc_nonces set expires_at = now() - interval '1 minute'`);
   expect((await send(await fake.mint(claimsWith(nonce)), nonce)).status).toBe(401);
 });
 

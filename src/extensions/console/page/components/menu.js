@@ -1,5 +1,5 @@
 import { html } from 'htm/preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { showToast } from './feedback.js';
 import { Icon } from './icons.js';
 
@@ -22,7 +22,7 @@ export function Menu({ label, icon, children, isEnd = false, badge }) {
     document.addEventListener('pointerdown', closeOutside);
     return () => document.removeEventListener('pointerdown', closeOutside);
   }, [isOpen]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (isOpen) root.current?.querySelector('.panel :is(input, select, button, a)')?.focus();
   }, [isOpen]);
   const handleKey = (event) => {

@@ -17,7 +17,7 @@ import {
   useReferenceLabel,
   userResource,
 } from 'belfry/console';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { endpointHref, HOME } from './states.js';
 
 const FILTER_FROM = 12;
@@ -159,7 +159,7 @@ function EndpointForm({ endpoint, onSubmit, cancelHref }) {
   const form = useRef(null);
   const details = error?.details ?? {};
   const errorOf = (name) => Object.entries(details).find(([key]) => key === name || key.startsWith(`${name}.`))?.[1];
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (error !== undefined) form.current.querySelector('[aria-invalid="true"]')?.focus();
   }, [error]);
   const given = (name) => ({

@@ -1,5 +1,5 @@
 import { html } from 'htm/preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { FieldEditor } from '../editors/editor.js';
 import { isEditable, toDraft, toInput } from '../editors/rules.js';
 import { isSame } from '../format.js';
@@ -94,7 +94,7 @@ export function useDraft(resource, record, isNew) {
 function ErrorSummary({ problems }) {
   const box = useRef(null);
   const { errors, others, message } = problems;
-  useEffect(() => {
+  useLayoutEffect(() => {
     box.current?.focus();
   }, [problems]);
   const focusField = (event, name) => {

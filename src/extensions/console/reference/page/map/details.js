@@ -1,5 +1,5 @@
 import { dataHref, Facts, hrefOf, html, IconButton, Section } from 'belfry/console';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { policyInWords } from '../policy.js';
 import { fieldType, incomingOf, markersOf, ON_DELETE } from './boxes.js';
 
@@ -76,7 +76,7 @@ const list = (items) => (items.length === 0 ? undefined : items.join(', '));
 /** Everything that the app declares about a resource. @param {{ takesFocus: boolean }} props `takesFocus`: the details replace the list */
 export function ResourceDetails({ resource, mapped, all, onClose, takesFocus }) {
   const heading = useRef(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (takesFocus) heading.current.focus();
   }, []);
   const { name, label, description, path, ownerField, defaultSort, softDelete, audit, timestamps } = resource;

@@ -1,5 +1,5 @@
 import { html } from 'htm/preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { link } from '../session.js';
 import { Field, Notice } from './controls.js';
 import { EventPicker } from './event-picker.js';
@@ -23,7 +23,8 @@ export function EndpointForm({ endpoint = {}, isNew = false, busy, error, label,
   const others = Object.entries(details).filter(
     ([key]) => !FIELDS.some((name) => key === name || key.startsWith(`${name}.`)),
   );
-  useEffect(() => {
+  // Not `useEffect`, which runs after the next paint: a key that is pressed before would reach the button.
+  useLayoutEffect(() => {
     if (error) form.current.querySelector('[aria-invalid]')?.focus();
   }, [error]);
   const submit = (event) => {
