@@ -10,7 +10,6 @@ import { countResponseBytes } from './response-bytes.ts';
 import { migrate, type Side, startProcess } from './sides.ts';
 
 const CONNECTIONS = 20;
-const LINKS = 4000;
 const DELIVERIES_PER_SECOND = 400;
 const JOBS_PER_SECOND = 2000;
 /** When a receiver has everything, the worker still stores results. Tables differ between commits, so nothing can be awaited there. */
@@ -101,7 +100,7 @@ const signIns: Setup = {
       name: 'sign-in',
       async reset({ servers }) {
         link = 0;
-        await insertLinks(servers.databaseUrl, LINKS);
+        await insertLinks(servers.databaseUrl);
       },
       run: (processes, amount) => request(processes, amount, createSignIn),
     },

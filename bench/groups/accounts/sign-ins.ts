@@ -134,21 +134,21 @@ async function prepareUsers(bench: Bench, passkeys: readonly Passkey[]): Promise
  * Inserts links that have been sent and not used, each to a user of its own, because a sign-in ends the other links of its user. The token
  * and the client's secret of link `n` are `token-n` and `client-n`.
  */
-export async function insertLinks(databaseUrl: string, links = LINKS): Promise<void> {
+export async function insertLinks(databaseUrl: string): Promise<void> {
   await withClient(databaseUrl, async (client) => {
     await client.query('truncate email_proofs');
     await client.query(
       `insert into users (id, name, email, password, roles, status, email_verified_at, created_at, updated_at)
        select 'd' || lpad(to_hex(n), 23, '0'), 'Link', 'link' || n || '@example.com', '!', '{user}', 'active', now(), now(), now()
        from generate_series(0, $1::int - 1) n on conflict do nothing`,
-      [links],
+      [LINKS],
     );
     await client.query(
       `insert into email_proofs (id, purpose, email, token_hash, client_hash, expires_at)
        select lpad(to_hex(n), 24, '0'), 'sign-in', 'link' || n || '@example.com',
          encode(sha256(('token-' || n)::bytea), 'hex'), encode(sha256(('client-' || n)::bytea), 'hex'), now() + interval '1 hour'
        from generate_series(0, $1::int - 1) n`,
-      [links],
+      [LINKS],
     );
     await client.query('analyze users, email_proofs');
   });
