@@ -1,5 +1,6 @@
-import type { Accounts, RevocationStep } from '../declare/accounts.ts';
+import type { Accounts } from '../declare/accounts.ts';
 import type { Host, ResourceGateway } from '../declare/host.ts';
+import type { RevocationStep } from '../declare/revocation.ts';
 import { quoteIdentifier } from '../platform/data/postgres/identifiers.ts';
 import { ApiError, invalidSessionError } from '../platform/helpers/errors.ts';
 import type { Entity } from '../records/store/entity.ts';

@@ -1,6 +1,7 @@
-import type { Accounts, RevocationStep, SignInMethod, SignInStep } from '../declare/accounts.ts';
+import type { Accounts, SignInMethod, SignInStep } from '../declare/accounts.ts';
 import type { FeatureParts } from '../declare/extension.ts';
 import type { Host, ResourceGateway } from '../declare/host.ts';
+import type { RevocationStep } from '../declare/revocation.ts';
 import type { RecordsContext } from '../records/operations/context.ts';
 import type { Entity } from '../records/store/entity.ts';
 import { confirmCaller } from './change-password.ts';

@@ -9,7 +9,7 @@ import type { Sweep } from '../platform/work/outbox/relay.ts';
 import type { RunningWorker } from '../platform/work/queues/queues.ts';
 import type { AccountPanel, AccountSection } from './account-panel.ts';
 import type { EmailChangeStep, SecondFactor } from './account-power.ts';
-import type { Accounts, ConfirmStep, RevocationStep, SignInMethod, SignInStep } from './accounts.ts';
+import type { Accounts, ConfirmStep, SignInMethod, SignInStep } from './accounts.ts';
 import type { AuditTrail } from './audit-trail.ts';
 import type { Authenticator } from './authenticator.ts';
 import type { ConsoleTab } from './console-tab.ts';
@@ -19,6 +19,7 @@ import type { Host, UserData } from './host.ts';
 import type { CompiledPolicy, Policy } from './policy.ts';
 import type { ProcessRole } from './process-role.ts';
 import type { AnyResource, ExtensionResourceOptions } from './resource.ts';
+import type { RevocationStep } from './revocation.ts';
 import type { Route } from './route.ts';
 import type { PublishEvent } from './senders.ts';
 

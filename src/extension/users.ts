@@ -63,14 +63,13 @@ export type {
   Identity,
   IdentitySignIn,
   LockedUser,
-  Revocation,
-  RevocationStep,
   SignIn,
   SignInMethod,
   SignInStep,
 } from '../declare/accounts.ts';
 export type { AuditTrail, AuditTrailEntry } from '../declare/audit-trail.ts';
 export type { UserData } from '../declare/host.ts';
+export type { Revocation, RevocationStep } from '../declare/revocation.ts';
 export { emailInput, emailSchema, emailShape, isEmailAddress } from '../platform/helpers/email-address.ts';
 export { invalidSessionError, ownLockoutError } from '../platform/helpers/errors.ts';
 export { canonicalLocale, findPreferredLocale, localeOfUser } from '../platform/helpers/locale.ts';

@@ -1,5 +1,5 @@
-import type { RevocationStep } from '../../declare/accounts.ts';
 import type { UserData } from '../../declare/host.ts';
+import type { RevocationStep } from '../../declare/revocation.ts';
 import type { Database, Executor } from '../../platform/data/postgres/database.ts';
 import { index, pgTable, text, timestamptz } from '../../platform/data/postgres/drizzle.ts';
 import { findViolatedForeignKey } from '../../platform/data/postgres/errors.ts';

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
-import type { RevocationStep } from '../../declare/accounts.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
+import type { RevocationStep } from '../../declare/revocation.ts';
 import { generateSecret, hashToken } from '../../platform/data/crypto/token.ts';
 import type { Database, Executor } from '../../platform/data/postgres/database.ts';
 import { index, integer, jsonb, pgTable, text, timestamptz } from '../../platform/data/postgres/drizzle.ts';

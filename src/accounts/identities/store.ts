@@ -1,4 +1,5 @@
-import type { Identity, RevocationStep } from '../../declare/accounts.ts';
+import type { Identity } from '../../declare/accounts.ts';
+import type { RevocationStep } from '../../declare/revocation.ts';
 import type { Database, Executor } from '../../platform/data/postgres/database.ts';
 import { index, pgTable, text, timestamptz, uniqueIndex } from '../../platform/data/postgres/drizzle.ts';
 import { newId } from '../../platform/helpers/ids.ts';

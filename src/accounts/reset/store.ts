@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import type { Revocation, RevocationStep } from '../../declare/accounts.ts';
 import type { ResourceGateway, StoredRecord } from '../../declare/host.ts';
+import type { Revocation, RevocationStep } from '../../declare/revocation.ts';
 import { generateSecret, hashToken } from '../../platform/data/crypto/token.ts';
 import type { Database, Executor } from '../../platform/data/postgres/database.ts';
 import { index, pgTable, text, timestamptz } from '../../platform/data/postgres/drizzle.ts';

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { RevocationStep } from '../../declare/accounts.ts';
 import type { Authenticator } from '../../declare/authenticator.ts';
 import type { Host, ResourceGateway } from '../../declare/host.ts';
+import type { RevocationStep } from '../../declare/revocation.ts';
 import { generateToken, hashToken } from '../../platform/data/crypto/token.ts';
 import { index, pgTable, text, timestamptz } from '../../platform/data/postgres/drizzle.ts';
 import { newId } from '../../platform/helpers/ids.ts';

@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { afterAll, expect, test } from 'vitest';
-import type { Revocation } from '../../../src/declare/accounts.ts';
+import type { Revocation } from '../../../src/declare/revocation.ts';
 import type { ExtensionHost } from '../../../src/extension/index.ts';
 import { createPasskeyRowParts } from '../../../src/extensions/passkeys/user-data.ts';
 import { audit, defineExtension, defineUser, passkeys, softDelete } from '../../../src/index.ts';
