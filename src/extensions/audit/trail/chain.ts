@@ -75,10 +75,7 @@ function toStoredJson(value: unknown): string {
 
 const SALT_BYTES = 16;
 
-/**
- * Returns the canonical JSON of the changes of an event, with seals in place of the values that an erasure can remove, and the members of the JSON
- * of these values.
- */
+/** Returns the changes of an event as canonical JSON with seals in place of the values that an erasure can remove, and these values as members of an object. */
 function sealErasableValues(changes: Changes, erasable: readonly string[], salt: string) {
   const sealed: string[] = [];
   const values: string[] = [];
@@ -116,7 +113,7 @@ function prepareEvent(event: AuditEvent, salt: string): PreparedEvent {
   };
 }
 
-/** Events that are prepared in one turn of the event loop, because another batch may hold the lock of the chain meanwhile, and must not wait for long. */
+/** Events that are prepared in one turn of the event loop. Another batch may hold the lock of the chain meanwhile, and must soon go on. */
 const EVENTS_PER_TURN = 10;
 /** Prepares one batch after the other, so that the first one has the lock of the chain while the next one is prepared. */
 const prepareInOrder = createSerialQueue();

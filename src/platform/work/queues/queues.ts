@@ -247,11 +247,11 @@ function createConnectionCheck(redis: RedisConnections): () => Promise<void> {
   };
 }
 
-/** Work that others wait for, so that closing can wait for it, too. */
-class WaitedFor {
+/** Work that goes on. Closing waits for it, even if nobody else does. */
+class OngoingWork {
   readonly #work = new Set<Promise<void>>();
 
-  async wait(work: Promise<void>): Promise<void> {
+  async track(work: Promise<void>): Promise<void> {
     this.#work.add(work);
     try {
       await work;
@@ -275,7 +275,7 @@ export function createQueues(redis: RedisConnections, prefix: string, log: Logge
   const channelOf = (queue: string) => `${prefix}:jobs:${queue}`;
   const requireConnection = createConnectionCheck(redis);
   /** The calls of `add` in progress. */
-  const adding = new WaitedFor();
+  const adding = new OngoingWork();
 
   function getOrCreateQueue(name: string): Queue {
     let queue = queues.get(name);
@@ -318,7 +318,7 @@ export function createQueues(redis: RedisConnections, prefix: string, log: Logge
   return {
     announce,
     async add(name, jobs, isAnnounced = false) {
-      if (jobs.length > 0) await adding.wait(tryToAdd(name, jobs, isAnnounced));
+      if (jobs.length > 0) await adding.track(tryToAdd(name, jobs, isAnnounced));
     },
     listen: (name, listener) =>
       redis.subscribe(channelOf(name), (message) => message.split(' ').forEach(listener)).stop,

@@ -23,7 +23,7 @@ export function EndpointForm({ endpoint = {}, isNew = false, busy, error, label,
   const others = Object.entries(details).filter(
     ([key]) => !FIELDS.some((name) => key === name || key.startsWith(`${name}.`)),
   );
-  // Not `useEffect`, which runs after the next paint: a key that is pressed before would reach the button.
+  // Not `useEffect`, which runs after the next paint: a key pressed before then would reach the button.
   useLayoutEffect(() => {
     if (error) form.current.querySelector('[aria-invalid]')?.focus();
   }, [error]);
