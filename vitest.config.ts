@@ -17,9 +17,9 @@ export default defineConfig({
     // The examples import Belfry by the names of its package, as projects do.
     alias: [
       { find: /^belfry$/, replacement: sourceOf('index.ts') },
-      { find: /^belfry\/client$/, replacement: sourceOf('client/index.ts') },
+      { find: /^belfry\/client$/, replacement: sourceOf('../packages/client/src/index.ts') },
       { find: /^belfry\/extension$/, replacement: sourceOf('extension/index.ts') },
-      { find: /^belfry\/react$/, replacement: sourceOf('react/index.ts') },
+      { find: /^belfry\/react$/, replacement: sourceOf('../packages/client/src/react/index.ts') },
       { find: /^belfry\/testing$/, replacement: sourceOf('testing/index.ts') },
     ],
   },
@@ -38,7 +38,7 @@ export default defineConfig({
     })),
     setupFiles: ['test/support/vitest/fixed-seed.ts', 'test/support/vitest/patient-waits.ts'],
     // Node imports Belfry itself, and keeps what it has compiled for later runs. Vite would transform a thousand modules in each process.
-    server: { deps: { external: [new RegExp(`^${RegExp.escape(`${import.meta.dirname}/src/`)}`)] } },
+    server: { deps: { external: [new RegExp(`^${RegExp.escape(`${import.meta.dirname}/(src|packages)/`)}`)] } },
     // Each test file has its own database. A process is reused for the next file, because loading Belfry again for each file would take half
     // of the time. So a file must undo its changes to the process.
     pool: 'forks',

@@ -2,7 +2,7 @@
 // RECEIVER_PORT sets the port (default 4000).
 import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { verifyWebhook, type WebhookVerificationError } from '../src/extensions/webhooks/verify-webhook.ts';
+import { verifyWebhook, type WebhookVerificationError } from '../packages/verify-webhook/src/index.ts';
 
 /** Returns whether a secret is well-formed: if it is, verifying a request without headers fails because of the headers. */
 function isSecret(secret: string): boolean {

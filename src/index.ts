@@ -89,8 +89,8 @@ export type {
   WebhookHeaders,
   WebhookPayload,
   WebhookVerificationCode,
-} from './extensions/webhooks/verify-webhook.ts';
-export { verifyWebhook, WebhookVerificationError } from './extensions/webhooks/verify-webhook.ts';
+} from '@belfry/verify-webhook';
+export { verifyWebhook, WebhookVerificationError } from '@belfry/verify-webhook';
 export { disk } from './platform/data/storage/disk.ts';
 export { s3 } from './platform/data/storage/s3/index.ts';
 export type { S3Options } from './platform/data/storage/s3/settings.ts';

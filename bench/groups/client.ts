@@ -1,4 +1,4 @@
-import { createClient } from '../../src/client/index.ts';
+import { createClient } from '../../packages/client/src/index.ts';
 import { type Bench, createRatio, type Figure, type Group } from '../figure.ts';
 import { measureBundle } from '../measure/bundle-size.ts';
 import { median } from '../measure/statistics.ts';
@@ -80,7 +80,7 @@ async function measureRequests(bench: Bench): Promise<Figure[]> {
 }
 
 async function measureSizes(): Promise<Figure[]> {
-  const use = `import { createClient } from '../../src/client/index.ts'; export const client = createClient();`;
+  const use = `import { createClient } from '../../packages/client/src/index.ts'; export const client = createClient();`;
   const { core, later } = await measureBundle(use, import.meta.dirname);
   const bytes = (name: string, value: number, note: string): Figure => ({ name, value, unit: 'bytes', note });
   return [

@@ -56,7 +56,7 @@ const hiddenImports = files.filter((file) => HIDDEN_IMPORT.test(readFileSync(fil
 for (const file of hiddenImports) console.error(`import() in a type: ${file}. Write \`import type\` at the top.`);
 // The parser does not tell `import type` from `import`.
 const TYPES_ONLY = [
-  { folder: 'src/client/', of: 'declare', why: 'the client runs in browsers' },
+  { folder: 'packages/client/src/', of: 'declare', why: 'the client runs in browsers' },
   { folder: 'src/declare/', of: 'platform', why: 'a declaration runs nothing' },
 ];
 let valueImports = 0;

@@ -1,4 +1,4 @@
-// The functions of node:crypto that src/extensions/webhooks/verify-webhook.ts calls, for runtimes without node:crypto. They accept and
+// The functions of node:crypto that packages/verify-webhook/src/index.ts calls, for runtimes without node:crypto. They accept and
 // refuse the same input as those of Node.
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { bytesToNumberLE } from '@noble/curves/utils.js';

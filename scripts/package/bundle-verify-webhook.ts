@@ -24,7 +24,7 @@ function readBundledPackages(inputs: readonly string[]): BundledPackages {
 }
 
 /**
- * Bundles src/extensions/webhooks/verify-webhook.ts into one module that imports nothing, with browser-crypto.ts instead of node:crypto.
+ * Bundles packages/verify-webhook/src/index.ts into one module that imports nothing, with browser-crypto.ts instead of node:crypto.
  * It starts with the licences of the packages in it, which every copy must contain.
  *
  * @throws Error if it would still import something, or a bundled package has no licence
@@ -32,7 +32,7 @@ function readBundledPackages(inputs: readonly string[]): BundledPackages {
 export function bundleVerifyWebhook(): string {
   const { outputFiles, metafile } = buildSync({
     absWorkingDir: root,
-    entryPoints: ['src/extensions/webhooks/verify-webhook.ts'],
+    entryPoints: ['packages/verify-webhook/src/index.ts'],
     alias: { 'node:crypto': './scripts/package/browser-crypto.ts' },
     bundle: true,
     format: 'esm',

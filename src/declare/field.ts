@@ -1,3 +1,4 @@
+import type { MarkHolder } from '@belfry/client/declarations';
 import type { StandardSchema } from '../platform/helpers/standard-schema.ts';
 import type { Deprecation } from './deprecation.ts';
 import type { FileOptions } from './file.ts';
@@ -135,14 +136,6 @@ export type FieldMark =
   | 'opaque'
   | 'unfiltered';
 
-/** Holds the marks of a field. As a method, it makes a field with more marks assignable to one with fewer: `const name: Field<string>`. */
-interface MarkHolder<M> {
-  has(mark: M): void;
-}
-
-/** The marks of a field. */
-export type MarksOf<X> = X extends { readonly $marks: MarkHolder<infer M> } ? M : never;
-
 type Closed<W extends WriteAccess> = W extends 'owner' | 'password' ? W : 'closed';
 type Immutable<W extends WriteAccess> = W extends 'open' ? 'immutable' : W;
 
@@ -151,6 +144,14 @@ export type AnyField = Field<any, Presence, any, any, WriteAccess, any>;
 
 /** The fields of a resource or of an object field, by name. */
 export type Fields = Record<string, AnyField>;
+
+// biome-ignore lint/suspicious/noExplicitAny: the types of a change are those that its modifier states
+type ChangedField = Field<any, any, any, any, any, any>;
+
+/** Returns a copy of a field with another declaration. Not a private method: one would make the fields of two copies of Belfry different types. */
+function changed(field: { readonly spec: FieldSpec }, change: Partial<FieldSpec>): ChangedField {
+  return new Field({ ...field.spec, ...change });
+}
 
 /**
  * A typed field of a declaration. Every modifier returns a new field and leaves the original unchanged.
@@ -183,66 +184,60 @@ export class Field<
     this.spec = spec;
   }
 
-  #with<Next extends Presence = P, By extends WriteAccess = W, Mark extends FieldMark = never>(
-    change: Partial<FieldSpec>,
-  ): Field<T, Next, I, C, By, M | Mark> {
-    return new Field<T, Next, I, C, By, M | Mark>({ ...this.spec, ...change });
-  }
-
   /** The field must be present on create unless it has a default; empty strings and null are refused. */
   required(message?: string): Field<T, P extends 'defaulted' ? 'defaulted' : 'required', I, C, W, M> {
-    return this.#with({ required: true, requiredMessage: message });
+    return changed(this, { required: true, requiredMessage: message });
   }
   /** Undoes `required`. */
   optional(): Field<T, P extends 'defaulted' ? 'defaulted' : 'optional', I, C, W, M> {
-    return this.#with({ required: false });
+    return changed(this, { required: false });
   }
   /** The value if a create leaves the field out. A function is called per record; objects are cloned per record. */
   default(value: I | (() => I)): Field<T, 'defaulted', I, C, W, M> {
-    return this.#with({ default: value });
+    return changed(this, { default: value });
   }
   /** Minimum string length, number, date (ISO, Date or epoch ms) or item count. */
   min(value: number | string | Date, message?: string): Field<T, P, I, C, W, M> {
-    return this.#with({ min: { value, message } });
+    return changed(this, { min: { value, message } });
   }
   /** Maximum string length, number, date (ISO, Date or epoch ms) or item count. */
   max(value: number | string | Date, message?: string): Field<T, P, I, C, W, M> {
-    return this.#with({ max: { value, message } });
+    return changed(this, { max: { value, message } });
   }
   /** The pattern that strings must match. */
   pattern(regex: RegExp, message?: string): Field<T, P, I, C, W, M> {
-    return this.#with({ pattern: { regex, message } });
+    return changed(this, { pattern: { regex, message } });
   }
   /** Whether leading and trailing white space is removed before validation. */
   trim(on = true): Field<T, P, I, C, W, M> {
-    return this.#with({ trim: on });
+    return changed(this, { trim: on });
   }
   /**
    * Whether texts are stored in NFC. Composed and decomposed letters (`é` and `e` with an accent) are then the same text.
    * `normalize(false)` keeps and compares the characters exactly.
    */
   normalize(on = true): Field<T, P, I, C, W, M> {
-    return this.#with({ normalize: on });
+    return changed(this, { normalize: on });
   }
   /** Converts to lower case before validation. */
   lowercase(): Field<T, P, I, C, W, M> {
-    return this.#with({ lowercase: true });
+    return changed(this, { lowercase: true });
   }
   /** Converts to upper case before validation. */
   uppercase(): Field<T, P, I, C, W, M> {
-    return this.#with({ uppercase: true });
+    return changed(this, { uppercase: true });
   }
   /** Adds a unique index; a duplicate fails with 409. */
   unique(): Field<T, P, I, C, W, M | 'unique'> {
-    return this.#with({ unique: true });
+    return changed(this, { unique: true });
   }
   /** Adds a non-unique index. */
   index(): Field<T, P, I, C, W, M> {
-    return this.#with({ index: true });
+    return changed(this, { index: true });
   }
   /** Custom rule: returns true or the error message. `message` replaces that message, and is used if the rule returns false. */
   check(check: Check<C>, message?: string): Field<T, P, I, C, W, M> {
-    return this.#with({ checks: [...(this.spec.checks ?? []), { check: check as Check<never>, message }] });
+    return changed(this, { checks: [...(this.spec.checks ?? []), { check: check as Check<never>, message }] });
   }
   /** Extra validation by a Standard Schema library. Runs after the built-in rules; its output replaces the value. */
   schema<Output, Input>(standard: StandardSchema<Output, Input>): Field<Output, P, I & Input, C, W, M> {
@@ -250,57 +245,57 @@ export class Field<
   }
   /** Description in the OpenAPI document. */
   describe(text: string): Field<T, P, I, C, W, M> {
-    return this.#with({ description: text });
+    return changed(this, { description: text });
   }
   /** Example in the OpenAPI document. */
   example(value: I): Field<T, P, I, C, W, M> {
-    return this.#with({ example: value });
+    return changed(this, { example: value });
   }
   /** Stored as AES-256-GCM ciphertext, decrypted on read. */
   encrypted(): Field<T, P, I, C, W, M> {
-    return this.#with({ encrypted: true });
+    return changed(this, { encrypted: true });
   }
   /** Marks personal data. */
   pii(): Field<T, P, I, C, W, M> {
-    return this.#with({ pii: true });
+    return changed(this, { pii: true });
   }
   /** Never returned, never accepted. */
   hidden(): Field<T, P, I, C, Closed<W>, M | 'concealed'> {
-    return this.#with({ hidden: true });
+    return changed(this, { hidden: true });
   }
   /** Never returned. */
   writeOnly(): Field<T, P, I, C, W, M | 'concealed'> {
-    return this.#with({ writeOnly: true });
+    return changed(this, { writeOnly: true });
   }
   /** Returned, never accepted. */
   readOnly(): Field<T, P, I, C, Closed<W>, M> {
-    return this.#with({ readOnly: true });
+    return changed(this, { readOnly: true });
   }
   /** Accepted on create only. */
   immutable(): Field<T, P, I, C, Immutable<W>, M> {
-    return this.#with({ immutable: true });
+    return changed(this, { immutable: true });
   }
   /** Accepted only from users who match the policy, for that record. */
   writableBy(policy: Policy): Field<T, P, I, C, W, M> {
-    return this.#with({ writableBy: policy });
+    return changed(this, { writableBy: policy });
   }
   /** Returned only to users who match the policy, for that record. */
   visibleTo(policy: Policy): Field<T, P, I, C, W, M | 'restricted'> {
-    return this.#with({ visibleTo: policy });
+    return changed(this, { visibleTo: policy });
   }
   /** Lets clients filter with `?field=value` and `?field[op]=value`. Default operators: the field type's. */
   filterable<const O extends Operator = never>(
     operators?: readonly O[],
   ): Field<T, P, I, C, W, M | ([O] extends [never] ? 'filterable' : `filterable:${O}`)> {
-    return this.#with({ filterable: operators ?? true });
+    return changed(this, { filterable: operators ?? true });
   }
   /** Lets clients sort; adds an index. */
   sortable(): Field<T, P, I, C, W, M | 'sortable'> {
-    return this.#with({ sortable: true });
+    return changed(this, { sortable: true });
   }
   /** Lets the search `?q=` find texts in this field, by case-insensitive substring. */
   searchable(): Field<T, P, I, C, W, M | 'searchable'> {
-    return this.#with({ searchable: true });
+    return changed(this, { searchable: true });
   }
   /**
    * Lets clients group by the field, and compute aggregates of it, at `GET <path>/aggregate`.
@@ -308,19 +303,19 @@ export class Field<
    * @example f.number().aggregatable()
    */
   aggregatable(): Field<T, P, I, C, W, M | 'aggregatable'> {
-    return this.#with({ aggregatable: true });
+    return changed(this, { aggregatable: true });
   }
   /** The record's owner: set to the signed-in user on create, read-only, indexed. One per resource. */
   owner(): Field<T, 'defaulted', I, C, 'owner', M> {
-    return this.#with({ owner: true });
+    return changed(this, { owner: true });
   }
   /** Expands the reference on every read, as if `?include=<field>` were sent. */
   populate(): Field<T, P, I, C, W, M | 'populated'> {
-    return this.#with({ populate: true });
+    return changed(this, { populate: true });
   }
   /** Former names of the field, latest first: migrations rename its column, and stored events and deliveries stay readable. */
   renamedFrom(...names: readonly string[]): Field<T, P, I, C, W, M> {
-    return this.#with({ renamedFrom: names });
+    return changed(this, { renamedFrom: names });
   }
   /**
    * Announces to clients that use the field that they should stop. The field works as before.
@@ -328,6 +323,6 @@ export class Field<
    * @example f.string().deprecated({ since: '2026-11-01', sunset: '2027-06-01', use: 'headline' })
    */
   deprecated(deprecation: Deprecation): Field<T, P, I, C, W, M> {
-    return this.#with({ deprecated: deprecation });
+    return changed(this, { deprecated: deprecation });
   }
 }

@@ -1,3 +1,4 @@
+import type { RecordMark } from '@belfry/client/declarations';
 import type { Request, RequestHandler, Response } from 'express';
 import { z } from 'zod';
 import type { ErrorCode } from '../platform/helpers/errors.ts';
@@ -313,12 +314,6 @@ export interface RecordShape {
 
 /** Maps the schemas that `recordShape` returns to the resource and representation that they stand for. */
 export const recordShapes = z.registry<RecordShape>();
-
-/** Stands for a record of the resource `N` in the type of a response. */
-export interface RecordMark<N extends string> {
-  /** Type-level only. */
-  readonly $record: N;
-}
 
 /**
  * Returns a schema that stands for a record of a resource in the schema of a response or a body. It only describes the record: records are

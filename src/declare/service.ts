@@ -1,3 +1,4 @@
+import type { CountMode, Operator } from '@belfry/client/declarations';
 import type { Request } from 'express';
 import type { Executor, Queryable } from '../platform/data/postgres/queryable.ts';
 import type { Viewer } from './actor.ts';
@@ -45,14 +46,7 @@ export interface ActAsWithIfMatch extends ActAs {
   deletedWith?: ReadonlyMap<string, ReadonlySet<string>> | undefined;
 }
 
-/** Comparison operators of list queries. */
-export type Operator = 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | 'in' | 'nin' | 'all' | 'exists';
-
-/**
- * How a list counts its total. `exact`: all records; `capped`: up to 10,000, then `totalCapped` is true; `none`: not at all. With `capped` and
- * `none`, the cost of a list does not grow with the table.
- */
-export type CountMode = 'exact' | 'capped' | 'none';
+export type { CountMode, Operator };
 
 /** The parameters of a list query that are not filters. */
 interface ListParameters {

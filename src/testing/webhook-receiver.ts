@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { verifyWebhook, type WebhookPayload } from '../extensions/webhooks/verify-webhook.ts';
+import { verifyWebhook, type WebhookPayload } from '@belfry/verify-webhook';
 import type { TestUser } from './users.ts';
 import { type WaitOptions, waitFor } from './waiting/wait.ts';
 

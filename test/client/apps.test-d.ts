@@ -2,7 +2,7 @@
 import { expectTypeOf, test } from 'vitest';
 import type { app as helpdesk } from '../../examples/helpdesk/src/app.ts';
 import type { app as blog } from '../../src/app/index.ts';
-import type { Client } from '../../src/client/index.ts';
+import type { Client } from '../../packages/client/src/index.ts';
 import { type AnyResource, createApp, defineResource, defineUser, f } from '../../src/index.ts';
 
 const compile = (_run: () => unknown) => undefined;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { measureBundle } from '../../bench/measure/bundle-size.ts';
-import { createClient } from '../../src/client/index.ts';
+import { createClient } from '../../packages/client/src/index.ts';
 
 /** Returns the paths that a client requests. */
 function createRecorder() {
@@ -43,7 +43,7 @@ const folder = import.meta.dirname;
 
 test('a page loads at most 10 KB of the client, compressed, and the rest on demand', async () => {
   const { core, later } = await measureBundle(
-    `import { ApiError, createClient } from '../../src/client/index.ts';
+    `import { ApiError, createClient } from '../../packages/client/src/index.ts';
      export { ApiError };
      export const client = createClient({ url: 'https://api.example.com' });`,
     folder,
@@ -54,7 +54,7 @@ test('a page loads at most 10 KB of the client, compressed, and the rest on dema
 });
 
 test('an app that uses only the errors of the client bundles only these', async () => {
-  const { core, later } = await measureBundle(`export { ApiError } from '../../src/client/index.ts';`, folder);
+  const { core, later } = await measureBundle(`export { ApiError } from '../../packages/client/src/index.ts';`, folder);
   expect(core).toBeLessThan(1000);
   expect(later).toEqual({});
 });

@@ -146,7 +146,7 @@ test('the compiler derives the same keys of a client from resource names as the 
   const keyOf = (plural: string) => (/-([^a-z]|$)/.test(plural) ? plural : camelCase(plural));
   const expected = names.map((name) => `  '${name}': ['${pluralName(name)}', '${keyOf(pluralName(name))}'];`);
   const source = `
-import type { KeyOfPath, PluralName } from '${join(root, 'src/client/schema/plural.ts')}';
+import type { KeyOfPath, PluralName } from '${join(root, 'packages/client/src/schema/plural.ts')}';
 interface Expected {
 ${expected.join('\n')}
 }

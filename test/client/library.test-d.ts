@@ -1,7 +1,7 @@
 // Checked only by the compiler. The types of the client follow from the declarations; compiled-types.test.ts compiles the same program with
 // the interface that `belfry types` writes.
 import { expectTypeOf, test } from 'vitest';
-import { type Client, createClient } from '../../src/client/index.ts';
+import { type Client, createClient } from '../../packages/client/src/index.ts';
 import type { app } from './library-app.ts';
 
 type Library = typeof app;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ApiError, createClient } from '../../src/client/index.ts';
+import { ApiError, createClient } from '../../packages/client/src/index.ts';
 import { defineResource, defineUser, f, recordShape, softDelete } from '../../src/index.ts';
 import { startTestApp } from '../support/app.ts';
 
@@ -207,7 +207,7 @@ test('any route can be requested', async () => {
   expect(data.openapi).toMatch(/^3\./);
 });
 
-// The types of the client promise what these tests observe: see src/client/schema/record.ts.
+// The types of the client promise what these tests observe: see packages/client/src/schema/record.ts.
 const editor = await client.authors.create({ name: 'Bob' });
 const ada = await client.authors.create({ name: 'Ada', editor: editor.id });
 const missing = '0123456789abcdef01234567';

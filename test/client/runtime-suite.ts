@@ -1,5 +1,5 @@
 // The checks that run in every runtime of the client: a program without a test framework, and without APIs of one runtime.
-import { ApiError, createClient } from '../../src/client/index.ts';
+import { ApiError, createClient } from '../../packages/client/src/index.ts';
 import type { RuntimeApi } from './runtimes.test.ts';
 
 /** What the program reports: the names of checks that passed, and the reasons of those that did not. */

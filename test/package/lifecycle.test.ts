@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { isRunning } from '../../src/dev-servers/orphaned-server.ts';
 import { findFreePort } from '../../src/dev-servers/server.ts';
-import type { verifyWebhook } from '../../src/extensions/webhooks/verify-webhook.ts';
+import type { verifyWebhook } from '../../packages/verify-webhook/src/index.ts';
 import { createTestApi, type TestApi } from '../../src/testing/api.ts';
 import { waitFor } from '../../src/testing/waiting/wait.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.ts';

@@ -3,7 +3,7 @@ import { cpSync, existsSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { verifyWebhook } from '../../src/extensions/webhooks/verify-webhook.ts';
+import { verifyWebhook } from '../../packages/verify-webhook/src/index.ts';
 import { startReceiver } from '../fakes/receiver.ts';
 import { startSmtpServer } from '../fakes/smtp-server.ts';
 import { type Feature, register, send, type World } from '../fixtures/upgrade/data/world.ts';

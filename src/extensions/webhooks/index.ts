@@ -64,7 +64,7 @@ import {
   webhookRecoveries,
 } from './tables.ts';
 import { createWebhookUserData } from './user-data/user-data.ts';
-import { verifyWebhook, WebhookVerificationError } from './verify-webhook.ts';
+import { verifyWebhook, WebhookVerificationError } from '@belfry/verify-webhook';
 
 /** Operations on webhooks, besides publishing. */
 export interface WebhookOperations extends StatusReader {

@@ -5,7 +5,7 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { Readable } from 'node:stream';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { cookieSession } from '../../../src/client/index.ts';
+import { cookieSession } from '../../../packages/client/src/index.ts';
 import { defineUser, oidc, signInPages, simulatedProvider } from '../../../src/index.ts';
 import { browserTest, closePages, startBrowser } from '../../browser/browser.ts';
 import { openPage, press, signIn } from '../../browser/sign-in-pages-app.ts';

@@ -8,7 +8,7 @@ import { defineExtension } from '../../../src/index.ts';
 /** Bundles the client as a front end does, with the parts that it loads on use in files of their own. */
 async function bundleClient(): Promise<Map<string, string>> {
   const { outputFiles } = await build({
-    entryPoints: [`${import.meta.dirname}/../../../src/client/index.ts`],
+    entryPoints: [`${import.meta.dirname}/../../../packages/client/src/index.ts`],
     bundle: true,
     splitting: true,
     format: 'esm',

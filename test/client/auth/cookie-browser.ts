@@ -1,4 +1,4 @@
-import { type CookieSessionOptions, cookieSession, cookieStorage, createClient } from '../../../src/client/index.ts';
+import { type CookieSessionOptions, cookieSession, cookieStorage, createClient } from '../../../packages/client/src/index.ts';
 import { defineResource, defineUser, f, oidc, realtime } from '../../../src/index.ts';
 import { startFakeProvider } from '../../fakes/oidc-provider.ts';
 import { startTestApp } from '../../support/app.ts';

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { cookieSession, cookieStorage, createClient, memoryStorage } from '../../../src/client/index.ts';
+import { cookieSession, cookieStorage, createClient, memoryStorage } from '../../../packages/client/src/index.ts';
 import { ORIGIN, OWN_PAGE, PASSWORD, startCookieApp } from './cookie-browser.ts';
 
 const { url, person, createBrowser, sendTo, signedIn } = await startCookieApp();

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { type CookieSessionOptions, cookieSession } from '../../../src/client/index.ts';
+import { type CookieSessionOptions, cookieSession } from '../../../packages/client/src/index.ts';
 import { ORIGIN, OWN_PAGE, startCookieApp } from './cookie-browser.ts';
 
 const { url, createBrowser, sendTo, signedIn } = await startCookieApp();

@@ -5,7 +5,7 @@ import {
   createClient,
   type KeyValueStorage,
   type SignInResult,
-} from '../../../src/client/index.ts';
+} from '../../../packages/client/src/index.ts';
 import {
   defineUser,
   emailSignIn,

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import { type ClientOptions, createClient } from '../../../src/client/index.ts';
+import { type ClientOptions, createClient } from '../../../packages/client/src/index.ts';
 import { defineUser, oidc } from '../../../src/index.ts';
 import { APP_URL, createBrowser, PAGE } from '../../extensions/oidc/oidc-browser.ts';
 import { startFakeProvider } from '../../fakes/oidc-provider.ts';

@@ -6,7 +6,7 @@ import {
   memoryStorage,
   type SessionStorage,
   type StoredSession,
-} from '../../../src/client/index.ts';
+} from '../../../packages/client/src/index.ts';
 import { defineUser, f } from '../../../src/index.ts';
 import { startTestApp } from '../../support/app.ts';
 

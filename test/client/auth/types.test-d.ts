@@ -1,5 +1,5 @@
 // Checked only by the compiler: the user of a session is that of the app's user resource, and a sign-in is a discriminated union.
-import type { createClient, Session, SignInResult } from '../../../src/client/index.ts';
+import type { createClient, Session, SignInResult } from '../../../packages/client/src/index.ts';
 import { createApp, defineUser, f } from '../../../src/index.ts';
 
 const app = createApp({ resources: [defineUser({ fields: { plan: f.enum(['free', 'paid']).required() } })] }, {});

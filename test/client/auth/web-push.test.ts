@@ -1,7 +1,7 @@
 // Web Push of the client, in a real Chromium. Only the push service and the desktop are fakes: see test/browser/web-push.test.ts.
 import type { Page } from 'playwright-core';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
-import { createClient } from '../../../src/client/index.ts';
+import { createClient } from '../../../packages/client/src/index.ts';
 import { defineUser } from '../../../src/index.ts';
 import { browserTest, closePages, startBrowser, startProfile } from '../../browser/browser.ts';
 import { startDesktop } from '../../fakes/push/desktop.ts';

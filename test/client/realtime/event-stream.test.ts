@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterEach, expect, test, vi } from 'vitest';
-import { createEventParser, type ServerSentEvent } from '../../../src/client/realtime/event-parser.ts';
-import { watchWakeUps } from '../../../src/client/realtime/hub.ts';
+import { createEventParser, type ServerSentEvent } from '../../../packages/client/src/realtime/event-parser.ts';
+import { watchWakeUps } from '../../../packages/client/src/realtime/hub.ts';
 
 afterEach(() => void vi.unstubAllGlobals());
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { assignTopics } from '../../../src/client/realtime/hub.ts';
-import { createTopic } from '../../../src/client/realtime/topic.ts';
+import { assignTopics } from '../../../packages/client/src/realtime/hub.ts';
+import { createTopic } from '../../../packages/client/src/realtime/topic.ts';
 
 /** Topics by their texts; a digit is the number of thousands of characters. */
 const topic = (text: string) =>

@@ -1,5 +1,5 @@
-import type { RecordChange } from '../../../src/client/realtime/record-change.ts';
-import type { ListRecord, SortOrder } from '../../../src/client/realtime/sort-order.ts';
+import type { RecordChange } from '../../../packages/client/src/realtime/record-change.ts';
+import type { ListRecord, SortOrder } from '../../../packages/client/src/realtime/sort-order.ts';
 
 type Event = RecordChange<ListRecord>;
 

@@ -8,9 +8,9 @@ import {
   type ListState,
   type LoadedList,
   type Meanwhile,
-} from '../../../src/client/realtime/list-state.ts';
-import type { RecordChange } from '../../../src/client/realtime/record-change.ts';
-import { createSortOrder, type ListRecord } from '../../../src/client/realtime/sort-order.ts';
+} from '../../../packages/client/src/realtime/list-state.ts';
+import type { RecordChange } from '../../../packages/client/src/realtime/record-change.ts';
+import { createSortOrder, type ListRecord } from '../../../packages/client/src/realtime/sort-order.ts';
 import { ListModel, time } from './list-model.ts';
 
 type Event = RecordChange<ListRecord>;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createListeners } from '../../../src/client/realtime/listeners.ts';
+import { createListeners } from '../../../packages/client/src/realtime/listeners.ts';
 
 test('a function that subscribes twice is called twice, and each subscription ends by itself', () => {
   const { subscribe, notify } = createListeners();

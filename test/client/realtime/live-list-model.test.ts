@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { SubscriptionHub } from '../../../src/client/realtime/hub.ts';
-import type { LiveListQuery } from '../../../src/client/realtime/list-source.ts';
-import { createLiveList, type LiveList } from '../../../src/client/realtime/live-list.ts';
-import { createSortOrder, type ListRecord } from '../../../src/client/realtime/sort-order.ts';
-import type { SubscriptionListener } from '../../../src/client/realtime/topic.ts';
-import { ApiError } from '../../../src/client/request/errors.ts';
-import type { Requester } from '../../../src/client/request/request.ts';
+import type { SubscriptionHub } from '../../../packages/client/src/realtime/hub.ts';
+import type { LiveListQuery } from '../../../packages/client/src/realtime/list-source.ts';
+import { createLiveList, type LiveList } from '../../../packages/client/src/realtime/live-list.ts';
+import { createSortOrder, type ListRecord } from '../../../packages/client/src/realtime/sort-order.ts';
+import type { SubscriptionListener } from '../../../packages/client/src/realtime/topic.ts';
+import { ApiError } from '../../../packages/client/src/request/errors.ts';
+import type { Requester } from '../../../packages/client/src/request/request.ts';
 import { ListModel } from './list-model.ts';
 
 const LABELS = ['alpha', 'beta', 'gamma'];

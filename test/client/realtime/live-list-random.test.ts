@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Redis } from 'ioredis';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
-import type { LiveListMeta } from '../../../src/client/realtime/list-snapshot.ts';
-import type { LiveListQuery } from '../../../src/client/realtime/list-source.ts';
-import type { LiveList } from '../../../src/client/realtime/live-list.ts';
+import type { LiveListMeta } from '../../../packages/client/src/realtime/list-snapshot.ts';
+import type { LiveListQuery } from '../../../packages/client/src/realtime/list-source.ts';
+import type { LiveList } from '../../../packages/client/src/realtime/live-list.ts';
 import { ApiError, defineResource, defineUser, f, realtime, softDelete } from '../../../src/index.ts';
 import { startTestApp } from '../../support/app.ts';
 import { startTcpProxy } from '../../support/tcp-proxy.ts';

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
-import type { LiveListQuery } from '../../../src/client/realtime/list-source.ts';
-import type { LiveList } from '../../../src/client/realtime/live-list.ts';
+import type { LiveListQuery } from '../../../packages/client/src/realtime/list-source.ts';
+import type { LiveList } from '../../../packages/client/src/realtime/live-list.ts';
 import { defineResource, defineUser, f, realtime, softDelete } from '../../../src/index.ts';
 import { startTestApp } from '../../support/app.ts';
 import { startTcpProxy } from '../../support/tcp-proxy.ts';

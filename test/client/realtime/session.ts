@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
-import { createRealtime, type Realtime } from '../../../src/client/realtime/index.ts';
-import type { RecordChange } from '../../../src/client/realtime/record-change.ts';
-import { createRequester } from '../../../src/client/request/requester.ts';
+import { createRealtime, type Realtime } from '../../../packages/client/src/realtime/index.ts';
+import type { RecordChange } from '../../../packages/client/src/realtime/record-change.ts';
+import { createRequester } from '../../../packages/client/src/request/requester.ts';
 
 /** A session that tests change as `client.auth` does. */
 export interface TestSession {

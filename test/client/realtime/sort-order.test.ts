@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createSortOrder, type ListRecord } from '../../../src/client/realtime/sort-order.ts';
+import { createSortOrder, type ListRecord } from '../../../packages/client/src/realtime/sort-order.ts';
 import { compareDecimals, toCanonicalDecimal } from '../../../src/records/fields/types/decimal.ts';
 
 const id = (n: number) => n.toString(16).padStart(24, '0');

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { createClient } from '../../../src/client/index.ts';
+import { createClient } from '../../../packages/client/src/index.ts';
 import { defineResource, defineUser, f, realtime, softDelete } from '../../../src/index.ts';
 import { startTestApp } from '../../support/app.ts';
 import { startTcpProxy } from '../../support/tcp-proxy.ts';

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'vitest';
-import { ApiError, createClient } from '../../../src/client/index.ts';
+import { ApiError, createClient } from '../../../packages/client/src/index.ts';
 import { createApp, defineResource, defineUser, f, realtime } from '../../../src/index.ts';
 import { browserTest, closePages, startBrowser } from '../../browser/browser.ts';
 import { startTestApp } from '../../support/app.ts';

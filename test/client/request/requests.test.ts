@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { ApiError, createClient, type TokenSource } from '../../../src/client/index.ts';
-import { createRequester } from '../../../src/client/request/requester.ts';
+import { ApiError, createClient, type TokenSource } from '../../../packages/client/src/index.ts';
+import { createRequester } from '../../../packages/client/src/request/requester.ts';
 import { defineResource, defineUser, f } from '../../../src/index.ts';
 import { startTestApp } from '../../support/app.ts';
 

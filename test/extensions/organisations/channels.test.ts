@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { createClient } from '../../../src/client/index.ts';
+import { createClient } from '../../../packages/client/src/index.ts';
 import type { Services } from '../../../src/declare/service.ts';
 import { startReceiver } from '../../fakes/receiver.ts';
 import type { Person } from '../../support/app.ts';

@@ -2,7 +2,7 @@
 import { createContext, runInContext } from 'node:vm';
 import { transformSync } from 'esbuild';
 import { bundleVerifyWebhook } from '../../../scripts/package/bundle-verify-webhook.ts';
-import * as source from '../../../src/extensions/webhooks/verify-webhook.ts';
+import * as source from '../../../packages/verify-webhook/src/index.ts';
 
 /** The exports of a build. */
 export type VerifyWebhookBuild = Pick<typeof source, 'verifyWebhook' | 'WebhookVerificationError'>;

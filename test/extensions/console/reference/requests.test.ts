@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createClient } from '../../../../src/client/index.ts';
+import { createClient } from '../../../../packages/client/src/index.ts';
 import { adminConsole } from '../../../../src/index.ts';
 import { readContract } from '../../../runtime/openapi/contract.ts';
 import { everyApp } from '../../../runtime/openapi/every-app.ts';

@@ -8,7 +8,7 @@ import {
   generateKeyPair,
   parsePrivateSigningKey,
 } from '../../../../src/extensions/webhooks/endpoints/signing.ts';
-import { verifyWebhook, type WebhookVerificationError } from '../../../../src/extensions/webhooks/verify-webhook.ts';
+import { verifyWebhook, type WebhookVerificationError } from '../../../../packages/verify-webhook/src/index.ts';
 import { defineResource, defineUser, f, webhooks } from '../../../../src/index.ts';
 import { createKeyring } from '../../../../src/platform/data/crypto/keyring.ts';
 import vector from '../../../data/webhook-key-pair-vector.json' with { type: 'json' };

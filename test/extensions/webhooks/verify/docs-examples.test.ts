@@ -17,7 +17,7 @@ const examples = [...readFileSync(join(root, 'docs/webhooks.md'), 'utf8').matchA
 const folder = mkdtempSync(join(root, 'test', '.examples-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const source = join(root, 'src/extensions/webhooks/verify-webhook.ts');
+const source = join(root, 'packages/verify-webhook/src/index.ts');
 const browserBuild = join(folder, 'verify-webhook.browser.js');
 writeFileSync(browserBuild, bundleVerifyWebhook());
 

@@ -10,7 +10,7 @@ import {
 } from '../../../../src/extensions/webhooks/endpoints/signing.ts';
 import { verifyWebhookBuilds } from '../../../support/webhooks/verify-webhook-builds.ts';
 
-const file = new URL('../../../../src/extensions/webhooks/verify-webhook.ts', import.meta.url);
+const file = new URL('../../../../packages/verify-webhook/src/index.ts', import.meta.url);
 const secret = generateSecret();
 const body = JSON.stringify({ type: 'post.created', timestamp: '2030-01-01T00:00:00.000Z', data: { title: 'Zoë 😀' } });
 

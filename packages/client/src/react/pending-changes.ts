@@ -1,6 +1,6 @@
-import type { Origin } from '../client/origin.ts';
-import { createListeners } from '../client/realtime/listeners.ts';
-import type { ListQuery, RecordSelection } from '../client/records/list-query.ts';
+import type { Origin } from '../origin.ts';
+import { createListeners } from '../realtime/listeners.ts';
+import type { ListQuery, RecordSelection } from '../records/list-query.ts';
 import type { AnyRecord } from './resource.ts';
 
 /** A change that was requested in this page, shown before the server has confirmed it. */

@@ -1,7 +1,7 @@
 import { hashKey, type QueryClient } from '@tanstack/react-query';
-import { getOrigin } from '../client/origin.ts';
-import { createListeners } from '../client/realtime/listeners.ts';
-import { toApiError } from '../client/request/errors.ts';
+import { getOrigin } from '../origin.ts';
+import { createListeners } from '../realtime/listeners.ts';
+import { toApiError } from '../request/errors.ts';
 import type { ListKey, RecordKey } from './keys.ts';
 import type { Feed, FeedTarget, LiveState } from './live-feeds.ts';
 import type { AnyResource } from './resource.ts';

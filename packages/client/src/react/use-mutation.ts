@@ -1,11 +1,11 @@
 'use client';
 import type { QueryClient } from '@tanstack/react-query';
 import { useEffect, useMemo, useRef, useState } from 'react';
-import { getOrigin } from '../client/origin.ts';
-import type { ApiError } from '../client/request/errors.ts';
-import type { WriteOptions } from '../client/resource.ts';
-import type { ClientRecord } from '../client/schema/record.ts';
-import type { Member } from '../client/schema/schema.ts';
+import { getOrigin } from '../origin.ts';
+import type { ApiError } from '../request/errors.ts';
+import type { WriteOptions } from '../resource.ts';
+import type { ClientRecord } from '../schema/record.ts';
+import type { Member } from '../schema/schema.ts';
 import { getOrCreateLiveEntries } from './live-entries.ts';
 import type { Mutation } from './mutate.ts';
 import { useBelfry } from './provider.ts';

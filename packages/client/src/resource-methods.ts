@@ -1,5 +1,3 @@
-import type { AggregateResult } from '../declare/aggregate.ts';
-import type { CountMode } from '../declare/service.ts';
 import type { RealtimeMethods } from './realtime/methods.ts';
 import type { BatchFailure, BatchSuccess } from './records/batch.ts';
 import type { CountedMeta, Page, PageMeta } from './records/page.ts';
@@ -7,6 +5,7 @@ import type { UploadedFile, UploadOptions, UploadSource } from './records/upload
 import type { IfMatch } from './records/versions.ts';
 import type { CallOptions } from './request/request.ts';
 import type { WriteOptions } from './resource.ts';
+import type { AggregateResult, CountMode } from './schema/declarations.ts';
 import type {
   AggregateQueryAt,
   EachQuery,

@@ -1,5 +1,5 @@
-import type { ListQuery } from '../client/records/list-query.ts';
-import { type ApiError, toApiError } from '../client/request/errors.ts';
+import type { ListQuery } from '../records/list-query.ts';
+import { type ApiError, toApiError } from '../request/errors.ts';
 import type { ListKey, RecordKey } from './keys.ts';
 import { mergeRecord } from './merge.ts';
 import type { CachedList, CachedRecord } from './options.ts';

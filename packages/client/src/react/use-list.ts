@@ -1,11 +1,11 @@
 'use client';
 import { hashKey, useInfiniteQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
-import { getOrigin } from '../client/origin.ts';
-import type { ListQuery as AnyListQuery } from '../client/records/list-query.ts';
-import type { PageMeta } from '../client/records/page.ts';
-import type { ApiError } from '../client/request/errors.ts';
-import type { ClientRecord, FieldName, IncludePath } from '../client/schema/record.ts';
+import { getOrigin } from '../origin.ts';
+import type { ListQuery as AnyListQuery } from '../records/list-query.ts';
+import type { PageMeta } from '../records/page.ts';
+import type { ApiError } from '../request/errors.ts';
+import type { ClientRecord, FieldName, IncludePath } from '../schema/record.ts';
 import { getOrCreateLiveEntries } from './live-entries.ts';
 import type { LiveStatus } from './live-feeds.ts';
 import { createListOptions } from './options.ts';

@@ -1,4 +1,4 @@
-import type { Operator } from '../../declare/service.ts';
+import type { Operator } from './declarations.ts';
 
 /** A field by which lists can be filtered: the type of its values, and its operators. */
 export interface FilterField {

@@ -1,7 +1,7 @@
-import type { AuthUser, Session } from '../client/auth/session.ts';
-import type { Origin } from '../client/origin.ts';
-import { createListeners } from '../client/realtime/listeners.ts';
-import { ApiError } from '../client/request/errors.ts';
+import type { AuthUser, Session } from '../auth/session.ts';
+import type { Origin } from '../origin.ts';
+import { createListeners } from '../realtime/listeners.ts';
+import { ApiError } from '../request/errors.ts';
 
 /** What is known of the session. */
 export interface SessionState<User = AuthUser> {

@@ -1,10 +1,10 @@
 import { type InfiniteData, infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
-import { getOrigin } from '../client/origin.ts';
-import type { ListQuery as AnyListQuery, RecordSelection } from '../client/records/list-query.ts';
-import type { PageMeta } from '../client/records/page.ts';
-import type { ApiError } from '../client/request/errors.ts';
-import type { Selection } from '../client/schema/query.ts';
-import type { ClientRecord, FieldName, IncludePath } from '../client/schema/record.ts';
+import { getOrigin } from '../origin.ts';
+import type { ListQuery as AnyListQuery, RecordSelection } from '../records/list-query.ts';
+import type { PageMeta } from '../records/page.ts';
+import type { ApiError } from '../request/errors.ts';
+import type { Selection } from '../schema/query.ts';
+import type { ClientRecord, FieldName, IncludePath } from '../schema/record.ts';
 import { keyOf, type ListKey, type RecordKey } from './keys.ts';
 import type { AnyRecord, AnyResource, FirstPageQuery, TypedResource, UntypedResource } from './resource.ts';
 import { loadAs, trackSession, userIdOf } from './session-state.ts';

@@ -1,8 +1,8 @@
 'use client';
 import { hashKey } from '@tanstack/react-query';
 import { useEffect, useMemo, useSyncExternalStore } from 'react';
-import type { AuthUser, Session } from '../client/auth/session.ts';
-import { getOrigin, type Origin } from '../client/origin.ts';
+import type { AuthUser, Session } from '../auth/session.ts';
+import { getOrigin, type Origin } from '../origin.ts';
 import type { ListKey, RecordKey } from './keys.ts';
 import { CONNECTING, getOrCreateLiveEntries, NOT_LIVE } from './live-entries.ts';
 import type { LiveState } from './live-feeds.ts';

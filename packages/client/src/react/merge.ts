@@ -1,4 +1,4 @@
-import type { ListQuery, RecordSelection } from '../client/records/list-query.ts';
+import type { ListQuery, RecordSelection } from '../records/list-query.ts';
 import type { CachedList } from './options.ts';
 import type { ChangeView, PendingChange } from './pending-changes.ts';
 import type { AnyRecord } from './resource.ts';

@@ -1,11 +1,11 @@
 'use client';
 import { hashKey, skipToken, useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
-import { getOrigin } from '../client/origin.ts';
-import type { RecordSelection } from '../client/records/list-query.ts';
-import type { ApiError } from '../client/request/errors.ts';
-import type { Selection } from '../client/schema/query.ts';
-import type { ClientRecord, FieldName, IncludePath } from '../client/schema/record.ts';
+import { getOrigin } from '../origin.ts';
+import type { RecordSelection } from '../records/list-query.ts';
+import type { ApiError } from '../request/errors.ts';
+import type { Selection } from '../schema/query.ts';
+import type { ClientRecord, FieldName, IncludePath } from '../schema/record.ts';
 import type { LiveStatus } from './live-feeds.ts';
 import { createRecordOptions } from './options.ts';
 import { useBelfry } from './provider.ts';

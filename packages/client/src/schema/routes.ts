@@ -1,5 +1,5 @@
-import type { RecordMark } from '../../declare/route.ts';
 import type { RouteCall } from '../request/route.ts';
+import type { RecordMark } from './declarations.ts';
 import type { ClientRecord } from './record.ts';
 import type { Member, RouteSchema } from './schema.ts';
 

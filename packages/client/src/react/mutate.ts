@@ -1,7 +1,7 @@
 import { hashKey, type QueryClient } from '@tanstack/react-query';
-import { getOrigin } from '../client/origin.ts';
-import type { IfMatch } from '../client/records/versions.ts';
-import type { WriteOptions } from '../client/resource.ts';
+import { getOrigin } from '../origin.ts';
+import type { IfMatch } from '../records/versions.ts';
+import type { WriteOptions } from '../resource.ts';
 import { isSameViewer, keyOf, type ParsedKey, parseKey, type ResourceKey } from './keys.ts';
 import { changeInList, changeView, definitelyLeaves, mergeRecord } from './merge.ts';
 import { type CachedList, createRecordOptions } from './options.ts';

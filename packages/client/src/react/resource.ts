@@ -1,11 +1,11 @@
-import type { LiveListQuery } from '../client/realtime/list-source.ts';
-import type { LiveList } from '../client/realtime/live-list.ts';
-import type { RecordChange } from '../client/realtime/record-change.ts';
-import type { ListQuery, RecordSelection } from '../client/records/list-query.ts';
-import type { PageMeta } from '../client/records/page.ts';
-import type { CallOptions } from '../client/request/request.ts';
-import type { WriteOptions } from '../client/resource.ts';
-import type { ListQueryOf, OptionalParameters, SortTerm, Where } from '../client/schema/query.ts';
+import type { LiveListQuery } from '../realtime/list-source.ts';
+import type { LiveList } from '../realtime/live-list.ts';
+import type { RecordChange } from '../realtime/record-change.ts';
+import type { ListQuery, RecordSelection } from '../records/list-query.ts';
+import type { PageMeta } from '../records/page.ts';
+import type { CallOptions } from '../request/request.ts';
+import type { WriteOptions } from '../resource.ts';
+import type { ListQueryOf, OptionalParameters, SortTerm, Where } from '../schema/query.ts';
 
 /** A record of any resource. */
 export interface AnyRecord {

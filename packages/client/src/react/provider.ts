@@ -10,8 +10,8 @@ import {
   useMemo,
   useState,
 } from 'react';
-import type { AuthUser } from '../client/auth/session.ts';
-import { getOrigin } from '../client/origin.ts';
+import type { AuthUser } from '../auth/session.ts';
+import { getOrigin } from '../origin.ts';
 import { parseKey } from './keys.ts';
 import { PENDING, type SessionState, trackSession, userIdOf } from './session-state.ts';
 

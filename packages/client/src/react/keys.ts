@@ -1,5 +1,5 @@
-import { getOrigin } from '../client/origin.ts';
-import type { ListQuery, RecordSelection } from '../client/records/list-query.ts';
+import { getOrigin } from '../origin.ts';
+import type { ListQuery, RecordSelection } from '../records/list-query.ts';
 import { trackSession, userIdOf } from './session-state.ts';
 
 /** The beginning of every key of a resource: the address of the app, the signed-in user, and the path. */

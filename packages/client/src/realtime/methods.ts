@@ -1,4 +1,4 @@
-import type { CountMode } from '../../declare/service.ts';
+import type { CountMode } from '../schema/declarations.ts';
 import type { Selection, SortTerm, Where } from '../schema/query.ts';
 import type { ClientRecord, FieldName, IncludePath } from '../schema/record.ts';
 import type { EventsOptions, ResetEvent } from './event-iterator.ts';

@@ -1,15 +1,22 @@
-import type { AggregateOptions } from '../../declare/aggregate.ts';
-import type { Fields, MarksOf } from '../../declare/field.ts';
-import type { CreateBody, RecordOf, UpdateBody } from '../../declare/infer.ts';
-import type { ReverseRelation } from '../../declare/relation.ts';
-import type { Action, Resource } from '../../declare/resource.ts';
-import type { Operator } from '../../declare/service.ts';
+import type {
+  Action,
+  CreateBody,
+  DeclaredFields,
+  MarksOf,
+  Operator,
+  RecordOf,
+  UpdateBody,
+} from './declarations.ts';
 import type { KeyOfPath, PluralName } from './plural.ts';
 import type { InferredRoutes } from './routes.ts';
 import type { Simplify } from './schema.ts';
 
-// biome-ignore lint/suspicious/noExplicitAny: stands for resources of any fields
-type Declared = Resource<string, any, any, any>;
+/** What is read of a resource. */
+interface Declared {
+  name: string;
+  fields: DeclaredFields;
+  readonly $facts?: unknown;
+}
 
 /** The path of a resource, with its first slash. A path that the compiler does not know counts as the default. */
 type PathOf<X> = X extends { name: infer N extends string; readonly $facts?: infer Facts }
@@ -30,18 +37,18 @@ type KeyOfName<All extends Declared, Name> = All extends { name: Name } ? KeyOf<
 type KeysByName<All extends Declared> = { [X in All as X['name']]: KeyOf<X> };
 
 /** The names of the fields with a mark that responses can contain. A conditional type, so that errors show the names. */
-type Marked<F extends Fields, Mark> = keyof F extends infer Names extends keyof F
+type Marked<F extends DeclaredFields, Mark> = keyof F extends infer Names extends keyof F
   ? {
       [K in Names]: Mark extends MarksOf<F[K]> ? ('concealed' extends MarksOf<F[K]> ? never : K & string) : never;
     }[Names]
   : never;
 
 /** The names of fields that some viewers do not get. Further fields of users count as such: their names may suggest personal data. */
-type Restricted<N, F extends Fields> = N extends 'user'
+type Restricted<N, F extends DeclaredFields> = N extends 'user'
   ? Exclude<keyof F, 'name' | 'avatarUrl'>
   : { [K in keyof F]: 'restricted' extends MarksOf<F[K]> ? K : never }[keyof F];
 
-type Concealed<F extends Fields> = { [K in keyof F]: 'concealed' extends MarksOf<F[K]> ? K : never }[keyof F];
+type Concealed<F extends DeclaredFields> = { [K in keyof F]: 'concealed' extends MarksOf<F[K]> ? K : never }[keyof F];
 
 /** A file in a response. */
 interface ClientFile {
@@ -82,16 +89,16 @@ type Output<V, M> = 'file' extends M
 /** The values of a file field: null and undefined stay as they are. */
 type Input<V> = V extends readonly unknown[] ? FileValue[] : V extends string | object ? FileValue : V;
 
-type Inputs<B, F extends Fields> = {
+type Inputs<B, F extends DeclaredFields> = {
   [K in keyof B]: K extends keyof F ? ('file' extends MarksOf<F[K]> ? Input<B[K]> : B[K]) : B[K];
 };
 
-type Outputs<R, F extends Fields> = { [K in keyof R]: K extends keyof F ? Output<R[K], MarksOf<F[K]>> : R[K] };
+type Outputs<R, F extends DeclaredFields> = { [K in keyof R]: K extends keyof F ? Output<R[K], MarksOf<F[K]>> : R[K] };
 
 /** Whether deleted records can be restored. */
 type KeepsDeleted<Facts> = Facts extends { softDelete: infer S } ? (boolean extends S ? false : S) : false;
 
-type ClientRecord<N, F extends Fields, T extends boolean, Facts> = Simplify<
+type ClientRecord<N, F extends DeclaredFields, T extends boolean, Facts> = Simplify<
   Outputs<Omit<RecordOf<F, T>, Concealed<F> | Restricted<N, F>>, F> &
     Partial<Outputs<Pick<RecordOf<F, T>, Exclude<Restricted<N, F>, Concealed<F>> & keyof RecordOf<F, T>>, F>> &
     (KeepsDeleted<Facts> extends true ? { deletedAt?: string } : unknown)
@@ -123,14 +130,14 @@ type Compared<X extends { readonly $type: unknown; readonly $input: unknown }, M
     ? X['$input']
     : X['$type'];
 
-type Filters<F extends Fields> = {
+type Filters<F extends DeclaredFields> = {
   [K in keyof F as OperatorsOf<MarksOf<F[K]>> extends never ? never : 'concealed' extends MarksOf<F[K]> ? never : K]: {
     value: Compared<F[K], MarksOf<F[K]>>;
     operators: OperatorsOf<MarksOf<F[K]>>;
   };
 };
 
-type References<F extends Fields, All extends Declared> = {
+type References<F extends DeclaredFields, All extends Declared> = {
   [K in keyof F as MarksOf<F[K]> extends infer M
     ? 'concealed' extends M
       ? never
@@ -143,21 +150,23 @@ type References<F extends Fields, All extends Declared> = {
 type Relations<Facts, All extends Declared> = Facts extends { relations: infer Declared }
   ? string extends keyof Declared
     ? Record<never, never>
-    : { [K in keyof Declared]: Declared[K] extends ReverseRelation<infer Target> ? KeyOfName<All, Target> : never }
+    : { [K in keyof Declared]: Declared[K] extends { readonly target: infer Target; readonly field: string } ? KeyOfName<All, Target> : never }
   : Record<never, never>;
 
 type Timestamps<T> = [T] extends [false] ? never : 'createdAt' | 'updatedAt';
 
 type OpenedTimestamps<Facts> = Facts extends { aggregates: { timestamps: readonly (infer Name)[] } } ? Name : never;
 
-/** Whether the option `aggregates` is declared. */
+/** Whether the option `aggregates` is declared: of a type that is inferred from a declaration, no member is optional. */
 type HasAggregateOption<Facts> = Facts extends { aggregates: infer A }
-  ? AggregateOptions extends A
-    ? false
-    : true
+  ? A extends { timestamps: unknown }
+    ? true
+    : 'timestamps' extends keyof A
+      ? false
+      : true
   : false;
 
-type Aggregates<F extends Fields, Facts> = Marked<F, 'aggregatable'> | OpenedTimestamps<Facts> extends infer Name
+type Aggregates<F extends DeclaredFields, Facts> = Marked<F, 'aggregatable'> | OpenedTimestamps<Facts> extends infer Name
   ? {
       group: Exclude<Name, Marked<F, 'date'> | 'createdAt' | 'updatedAt'>;
       buckets: Name & (Marked<F, 'date'> | 'createdAt' | 'updatedAt');
@@ -180,7 +189,7 @@ type CrudOf<Facts> = Facts extends { crud: infer C }
       : Action
   : Action;
 
-type ActionsOf<F extends Fields, Facts> =
+type ActionsOf<F extends DeclaredFields, Facts> =
   | CrudOf<Facts>
   | (KeepsDeleted<Facts> extends true ? ('delete' extends CrudOf<Facts> ? 'restore' : never) : never)
   | (Facts extends { batch: false }
@@ -196,8 +205,13 @@ type ActionsOf<F extends Fields, Facts> =
 
 /** The schema of a resource. `Extra`: fields that extensions add to users. */
 type SchemaOf<X, All extends Declared, Extra> =
-  X extends Resource<infer N, infer Own, infer T, infer Facts>
-    ? (N extends 'user' ? Own & Extra : Own) extends infer F extends Fields
+  X extends {
+    name: infer N;
+    fields: infer Own extends DeclaredFields;
+    timestamps?: infer T extends boolean;
+    readonly $facts?: infer Facts;
+  }
+    ? (N extends 'user' ? Own & Extra : Own) extends infer F extends DeclaredFields
       ? {
           path: PathOf<X>;
           actions: ActionsOf<F, Facts>;
@@ -237,18 +251,36 @@ type Intersection<U> = (U extends unknown ? (given: U) => void : never) extends 
 
 type UserFieldsOf<A> = Intersection<AddedFields<AdditionsOf<A>>>;
 
+/** Stands for an API whose types cannot be read. The compiler prints the reason as the only resource that there is. */
+type Unreadable<Reason extends string> = { [Why in Reason]: { path: string; actions: never; record: object } };
+
+type IsAny<T> = 0 extends 1 & T ? true : false;
+
 /** The schema of the resources of an app; unknown if the compiler does not know their names. */
 type SchemaOfResources<R extends Declared, Extra> = string extends R['name']
   ? unknown
   : { [X in R as KeyOf<X>]: SchemaOf<X, R, Extra> };
 
+/** @typeParam R what an app says about its resources */
+type SchemaOfApp<R, Extra> = [R] extends [Declared]
+  ? SchemaOfResources<R, Extra>
+  : Unreadable<'This client cannot read the types of the app: install the same version of belfry and of @belfry/client'>;
+
 /**
- * The schema of an API: of an app, of a function that creates an app, or of an interface that `npx belfry types` wrote.
+ * The schema of an API: of an app, of a function that creates an app, or of an interface that `npx belfry types` wrote. A type that is neither, and
+ * `any`, which the compiler takes for a type that it does not find, lead to an API whose only resource is named like the reason.
  *
  * @example type Api = ApiOf<typeof app>
  */
-export type ApiOf<A> = A extends (...given: never) => infer Made
-  ? ApiOf<Awaited<Made>>
-  : '$resources' extends keyof A
-    ? SchemaOfResources<Extract<ResourcesOf<A>, Declared>, UserFieldsOf<A>>
-    : A;
+export type ApiOf<A> =
+  IsAny<A> extends true
+    ? Unreadable<'The type of the app is any: the compiler does not find it, or not the package belfry of the server'>
+    : A extends (...given: never) => infer Made
+      ? ApiOf<Awaited<Made>>
+      : '$resources' extends keyof A
+        ? SchemaOfApp<ResourcesOf<A>, UserFieldsOf<A>>
+        : unknown extends A
+          ? A
+          : A extends { [Key in keyof A]: { path: string } }
+            ? A
+            : Unreadable<'This type is neither an app nor what `npx belfry types` writes'>;

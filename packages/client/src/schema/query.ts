@@ -1,4 +1,4 @@
-import type { AggregateFunction, DateUnit } from '../../declare/aggregate.ts';
+import type { AggregateFunction, DateUnit } from './declarations.ts';
 import type { FilterField, Member, RecordAt, ReferenceName, RelationName, ShownNames, TargetKey } from './schema.ts';
 
 type FiltersOf<Api, Key extends keyof Api> = Member<Api[Key], 'filters', Record<never, never>>;
