@@ -1,15 +1,25 @@
 import { readdirSync } from 'node:fs';
-import { internalsOfExtensions, mayImport, roomOrders } from './scripts/check/rooms.ts';
+import { aboveTheFace, folderOf, internalsOfExtensions, mayImport, roomOrders } from './scripts/check/rooms.ts';
 
 // The import rules: layers import only layers below them. `npm run check` enforces them (scripts/check/import-rules.ts).
 
 const orderRules = Object.entries(roomOrders).flatMap(([room, order]) =>
   order.map((folder, index) => ({
     name: `${room}/${folder}-imports-downward`,
-    comment: `${room}/${folder} may import ${order.slice(0, index).join(', ') || 'nothing else'} of src/${room}, and no file at its root (scripts/check/rooms.ts).`,
+    comment: `${room}/${folder} may import ${order.slice(0, index).join(', ') || 'nothing else'} of ${folderOf(room)}, and no file at its root (scripts/check/rooms.ts).`,
     severity: 'error',
-    from: { path: `^src/${room}/${folder}/` },
-    to: { path: `^src/${room}/`, pathNot: `^src/${room}/(${order.slice(0, index + 1).join('|')})/` },
+    from: { path: `^${folderOf(room)}/${folder}/` },
+    to: { path: `^${folderOf(room)}/`, pathNot: `^${folderOf(room)}/(${order.slice(0, index + 1).join('|')})/` },
+  })),
+);
+
+const topRules = Object.entries(aboveTheFace).flatMap(([room, folders]) =>
+  folders.map((folder) => ({
+    name: `${room}/${folder}-stands-above`,
+    comment: `Nothing else in ${folderOf(room)} imports ${folder} (scripts/check/rooms.ts).`,
+    severity: 'error',
+    from: { path: `^${folderOf(room)}/`, pathNot: `^${folderOf(room)}/${folder}/` },
+    to: { path: `^${folderOf(room)}/${folder}/` },
   })),
 );
 
@@ -35,12 +45,13 @@ const entryRules = extensions.map((extension) => {
 });
 
 const entries =
-  '^src/(index|web|(client|extension|react)/index|testing/index|cli/belfry)\\.ts$|^workers/|^src/extensions/webhooks/verify-webhook\\.ts$';
+  '^src/(index|web|client|react|verify-webhook|(extension|testing)/index|cli/belfry)\\.ts$|^workers/|^packages/verify-webhook/';
 
 export default {
   forbidden: [
     ...layers,
     ...orderRules,
+    ...topRules,
     ...entryRules,
     {
       name: 'extensions-stand-alone',
@@ -81,7 +92,7 @@ export default {
       name: 'not-to-development',
       comment: 'What runs in production imports nothing of test/, bench/ or scripts/.',
       severity: 'error',
-      from: { path: '^(src|workers)/' },
+      from: { path: '^(src|packages|workers)/' },
       to: { path: '^(test|bench|scripts)/' },
     },
     {
@@ -127,18 +138,17 @@ export default {
     },
     {
       name: 'verify-webhook-needs-nothing',
-      comment: 'Receivers take verify-webhook.ts alone: no package may be reached from it.',
+      comment: 'Receivers can copy the file, so it imports nothing but node:crypto.',
       severity: 'error',
-      from: { path: '^src/extensions/webhooks/verify-webhook\\.ts$' },
-      to: { path: 'node_modules/', reachable: true },
+      from: { path: '^packages/verify-webhook/src/' },
+      to: { pathNot: '^crypto$' },
     },
     {
-      name: 'client-runs-in-browsers',
-      comment:
-        'At run time, the client needs no package. (import-rules.ts checks that it imports only types of src/declare.)',
+      name: 'client-stands-alone',
+      comment: 'The client imports its own files; its hooks also React and TanStack Query.',
       severity: 'error',
-      from: { path: '^src/client/' },
-      to: { pathNot: '^src/' },
+      from: { path: '^packages/client/' },
+      to: { pathNot: '^packages/client/|node_modules/(react|@types/react|@tanstack/react-query)/' },
     },
     {
       name: 'no-circles',
@@ -151,7 +161,7 @@ export default {
       name: 'no-orphans',
       comment: 'A module that nothing imports and that imports nothing is forgotten.',
       severity: 'error',
-      from: { path: '^(src|workers)/', orphan: true, pathNot: entries },
+      from: { path: '^(src|packages|workers)/', orphan: true, pathNot: entries },
       to: {},
     },
     {
@@ -159,7 +169,7 @@ export default {
       comment: 'The names of the package in the examples lead to dist/, which need not exist.',
       severity: 'error',
       from: {},
-      to: { couldNotResolve: true, pathNot: '^belfry(/testing|/client|/extension|/react)?$' },
+      to: { couldNotResolve: true, pathNot: '^belfry(/testing|/extension)?$' },
     },
   ],
   options: {
@@ -169,7 +179,7 @@ export default {
     combinedDependencies: false,
     doNotFollow: { path: 'node_modules' },
     // Files for browsers import by URLs of the server. The parser does not read JSX.
-    exclude: { path: '/page/|\\.tsx$' },
+    exclude: { path: '/page/|\\.tsx$|^packages/[^/]+/dist/' },
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default', 'types'] },
   },
 };

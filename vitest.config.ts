@@ -17,9 +17,7 @@ export default defineConfig({
     // The examples import Belfry by the names of its package, as projects do.
     alias: [
       { find: /^belfry$/, replacement: sourceOf('index.ts') },
-      { find: /^belfry\/client$/, replacement: sourceOf('../packages/client/src/index.ts') },
       { find: /^belfry\/extension$/, replacement: sourceOf('extension/index.ts') },
-      { find: /^belfry\/react$/, replacement: sourceOf('../packages/client/src/react/index.ts') },
       { find: /^belfry\/testing$/, replacement: sourceOf('testing/index.ts') },
     ],
   },

@@ -112,7 +112,7 @@ ${rows.join('\n')}
 | \`push.memory\` | Growth of a push-worker's memory between the first and the last of such pushes, measured after garbage collection. |
 | \`push.wal\` | WAL for each device of such a push. |
 | \`jobs.enqueue\`, \`jobs.run\` | 20,000 background jobs that do nothing, enqueued and run per second, 50 at once. \`enqueue\` and \`run.bullmq\` are compared to BullMQ alone, whose jobs are in Redis only. \`run\` is compared to graphile-worker with a local queue of 500 jobs and results in batches: it deletes a finished job, Belfry keeps its row. |
-| \`client.get\`, \`client.list\` | Requests per second that \`belfry/client\` sends, one at a time, for a record and for a page of 20, compared to \`fetch\` with \`JSON.parse\` alone. Both sides take turns with every request. |
+| \`client.get\`, \`client.list\` | Requests per second that \`@belfry/client\` sends, one at a time, for a record and for a page of 20, compared to \`fetch\` with \`JSON.parse\` alone. Both sides take turns with every request. |
 | \`client.size\` | The compressed bytes of the client in a page that esbuild bundles: at first, and for parts that are loaded when they are used. |
 | \`pages.console\`, \`pages.portal\` | The compressed bytes that a browser loads to show the first view of the console and of the webhook portal. |
 | \`files.upload\` | Uploads of 256 MiB to the disk in MiB per second, compared to a bare Node server that pipes the request into a file. Belfry also detects the type and writes a row. |

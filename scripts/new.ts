@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from './package/build.ts';
-import { pack } from './package/pack.ts';
+import { packAll } from './package/pack.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const createBelfry = join(root, 'create-belfry/bin/create-belfry.js');
@@ -19,8 +19,9 @@ function findTerminalNode(): { node: string; path: string } {
 const folder = mkdtempSync(join(tmpdir(), 'belfry-new-'));
 try {
   build();
+  const [belfry] = packAll(folder);
   const { node, path } = findTerminalNode();
-  const args = [createBelfry, ...process.argv.slice(2), '--belfry', pack(root, folder)];
+  const args = [createBelfry, ...process.argv.slice(2), '--belfry', belfry!];
   // Relative folders are those of the terminal.
   const cwd = process.env.INIT_CWD || root;
   const { status } = spawnSync(node, args, { cwd, env: { ...process.env, PATH: path }, stdio: 'inherit' });

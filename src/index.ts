@@ -1,3 +1,9 @@
+export type {
+  WebhookHeaders,
+  WebhookPayload,
+  WebhookVerificationCode,
+} from '@belfry/verify-webhook';
+export { verifyWebhook, WebhookVerificationError } from '@belfry/verify-webhook';
 export { defineUser } from './accounts/define-user.ts';
 export { verifiedEmailFields } from './accounts/users/verified-email.ts';
 export type { AggregateOptions, AggregateQuery, AggregateResult } from './declare/aggregate.ts';
@@ -85,12 +91,6 @@ export type { TwoFactorOptions } from './extensions/two-factor/index.ts';
 export { twoFactor } from './extensions/two-factor/index.ts';
 export type { WebhookOperations, WebhookOptions, WebhooksApi } from './extensions/webhooks/index.ts';
 export { webhooks } from './extensions/webhooks/index.ts';
-export type {
-  WebhookHeaders,
-  WebhookPayload,
-  WebhookVerificationCode,
-} from '@belfry/verify-webhook';
-export { verifyWebhook, WebhookVerificationError } from '@belfry/verify-webhook';
 export { disk } from './platform/data/storage/disk.ts';
 export { s3 } from './platform/data/storage/s3/index.ts';
 export type { S3Options } from './platform/data/storage/s3/settings.ts';

@@ -90,7 +90,7 @@ async function measureSizes(): Promise<Figure[]> {
   ];
 }
 
-/** Measures what `belfry/client` adds to a request, compared with fetch alone, and its size. */
+/** Measures what `@belfry/client` adds to a request, compared with fetch alone, and its size. */
 export const client: Group = {
   name: 'client',
   async run(bench) {

@@ -1,5 +1,5 @@
-import { copyFileSync, mkdirSync, readFileSync } from 'node:fs';
-import { basename, join, resolve } from 'node:path';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import { Failure, USAGE_ERROR } from './failure.js';
 import { describeError } from './folder.js';
 
@@ -10,8 +10,8 @@ const VENDOR = 'vendor';
  * The Belfry that an app depends on.
  *
  * @typedef {object} BelfryPackage
- * @property {string} version the version in package.json
- * @property {string} [tarball] the path of a packed Belfry, which is copied into the app
+ * @property {Record<string, string>} dependencies the packages in package.json, with their versions
+ * @property {readonly string[]} tarballs the paths of a packed Belfry and of its packages beside it, which are copied into the app
  */
 
 /**
@@ -23,7 +23,7 @@ const VENDOR = 'vendor';
  */
 export function readBelfryPackage(given) {
   const isFile = given.startsWith('file:') || (given.endsWith('.tgz') && !/^\w{2,}:/.test(given));
-  if (!isFile) return { version: given };
+  if (!isFile) return { dependencies: { belfry: given }, tarballs: [] };
   const tarball = resolve(given.replace(/^file:(\/\/)?/, ''));
   if (!tarball.endsWith('.tgz'))
     throw new Failure(`--belfry ${given}: name a packed Belfry, a file that ends with .tgz.`, USAGE_ERROR);
@@ -41,16 +41,37 @@ export function readBelfryPackage(given) {
       `--belfry ${given}: ${missing ? `${tarball} does not exist` : `${tarball} cannot be used: ${describeError(error)}`}.`,
     );
   }
-  return { version: `file:${VENDOR}/${basename(tarball)}`, tarball };
+  const packed = { belfry: tarball, ...findPackagesBeside(tarball) };
+  const entries = Object.entries(packed).map(([name, path]) => [name, `file:${VENDOR}/${basename(path)}`]);
+  return { dependencies: Object.fromEntries(entries), tarballs: Object.values(packed) };
 }
 
 /**
- * Copies a packed Belfry into an app.
+ * Finds the packages of the same version that Belfry depends on: `belfry-client-1.0.0.tgz` beside `belfry-1.0.0.tgz`. npm finds those that are not
+ * there in its registry.
+ *
+ * @param {string} tarball
+ * @returns {Record<string, string>} their paths by name
+ */
+function findPackagesBeside(tarball) {
+  const [, version] = /^belfry-(\d.*)\.tgz$/.exec(basename(tarball)) ?? [];
+  if (version === undefined) return {};
+  const folder = dirname(tarball);
+  const names = readdirSync(folder).filter((file) => file.startsWith('belfry-') && file.endsWith(`-${version}.tgz`));
+  return Object.fromEntries(
+    names
+      .sort()
+      .map((file) => [`@belfry/${file.slice('belfry-'.length, -`-${version}.tgz`.length)}`, join(folder, file)]),
+  );
+}
+
+/**
+ * Copies a packed Belfry and its packages into an app.
  *
  * @param {string} app the folder of the app
- * @param {string} tarball
+ * @param {readonly string[]} tarballs
  */
-export function copyTarball(app, tarball) {
+export function copyTarballs(app, tarballs) {
   mkdirSync(join(app, VENDOR));
-  copyFileSync(tarball, join(app, VENDOR, basename(tarball)));
+  for (const tarball of tarballs) copyFileSync(tarball, join(app, VENDOR, basename(tarball)));
 }

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { copyTarball } from './belfry-package.js';
+import { copyTarballs } from './belfry-package.js';
 import { Failure } from './failure.js';
 import { describeError } from './folder.js';
 
@@ -57,7 +57,7 @@ function parsePackageJson(text) {
 function completePackageJson(text, { name, belfry, node }) {
   const content = parsePackageJson(text);
   content.name = name;
-  content.dependencies.belfry = belfry.version;
+  content.dependencies = sortKeys({ ...content.dependencies, ...belfry.dependencies });
   if (node !== undefined) {
     content.devDependencies = sortKeys({ ...content.devDependencies, node });
     // Its install script fetches the Node for this system.
@@ -85,7 +85,7 @@ function sortKeys(object) {
 function completeFile(path, text, choices) {
   if (path === 'package.json') return completePackageJson(text, choices);
   const { name, example, belfry } = choices;
-  if (path === 'Dockerfile' && belfry.tarball !== undefined) {
+  if (path === 'Dockerfile' && belfry.tarballs.length > 0) {
     const packages = 'COPY package.json package-lock.json ./\n';
     return text.replace(packages, `${packages}COPY vendor ./vendor\n`);
   }
@@ -130,7 +130,7 @@ export function writeApp(folder, choices) {
         writeFileSync(target, completeFile(path, readTemplate(`${part}/${path}`), choices));
       }
     }
-    if (choices.belfry.tarball !== undefined) copyTarball(folder, choices.belfry.tarball);
+    if (choices.belfry.tarballs.length > 0) copyTarballs(folder, choices.belfry.tarballs);
   } catch (error) {
     throw new Failure(`The files of the app could not be written to ${folder}: ${describeError(error)}.`);
   }

@@ -12,11 +12,11 @@ export type Snapshot = Record<string, string>;
 
 const REPORTS: Record<string, string> = {
   'belfry.api.md': 'belfry',
-  'client.api.md': 'belfry/client',
+  'client.api.md': '@belfry/client',
   'extension.api.md': 'belfry/extension',
-  'react.api.md': 'belfry/react',
+  'react.api.md': '@belfry/client/react',
   'testing.api.md': 'belfry/testing',
-  'verify-webhook.api.md': 'belfry/verify-webhook',
+  'verify-webhook.api.md': '@belfry/verify-webhook',
 };
 const OPENAPI = 'openapi.json';
 

@@ -3,7 +3,7 @@
 // nothing finds no violation.
 import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
-import { mayImport, roomOrders } from './rooms.ts';
+import { aboveTheFace, folderOf, mayImport, roomOrders } from './rooms.ts';
 
 interface Cruise {
   modules: { source: string; dependencies: unknown[] }[];
@@ -19,8 +19,10 @@ interface Cruise {
   };
 }
 
-const files = globSync('{src,workers,examples}/**/*.ts').sort();
-const folders = ['src', 'workers', 'examples'].filter((folder) => files.some((file) => file.startsWith(`${folder}/`)));
+const files = globSync('{src,packages/*/src,workers,examples}/**/*.ts').sort();
+const folders = ['src', 'packages', 'workers', 'examples'].filter((folder) =>
+  files.some((file) => file.startsWith(`${folder}/`)),
+);
 const { stdout, stderr } = spawnSync(
   process.execPath,
   [
@@ -55,10 +57,7 @@ const HIDDEN_IMPORT = /(?<!\bawait |\breturn |=> )\bimport\(|\bimport\('[^']*'\)
 const hiddenImports = files.filter((file) => HIDDEN_IMPORT.test(readFileSync(file, 'utf8')));
 for (const file of hiddenImports) console.error(`import() in a type: ${file}. Write \`import type\` at the top.`);
 // The parser does not tell `import type` from `import`.
-const TYPES_ONLY = [
-  { folder: 'packages/client/src/', of: 'declare', why: 'the client runs in browsers' },
-  { folder: 'src/declare/', of: 'platform', why: 'a declaration runs nothing' },
-];
+const TYPES_ONLY = [{ folder: 'src/declare/', of: 'platform', why: 'a declaration runs nothing' }];
 let valueImports = 0;
 for (const { folder, of, why } of TYPES_ONLY) {
   const path = `'[^']*/${of}/`;
@@ -84,18 +83,21 @@ const rooms = globSync('src/{*,extensions/*}', { withFileTypes: true })
   .map((entry) => `${entry.parentPath}/${entry.name}`.slice('src/'.length))
   .sort();
 const subFoldersOf = (room: string) =>
-  !existsSync(`src/${room}`)
+  !existsSync(folderOf(room))
     ? []
-    : readdirSync(`src/${room}`, { withFileTypes: true })
-        .filter((entry) => entry.isDirectory() && files.some((file) => file.startsWith(`src/${room}/${entry.name}/`)))
-        .map(({ name }) => name);
+    : readdirSync(folderOf(room), { withFileTypes: true })
+        .filter(
+          (entry) => entry.isDirectory() && files.some((file) => file.startsWith(`${folderOf(room)}/${entry.name}/`)),
+        )
+        .map(({ name }) => name)
+        .filter((name) => !aboveTheFace[room]?.includes(name));
 const isLarge = (room: string) => files.filter((file) => file.startsWith(`src/${room}/`)).length >= LARGE_ROOM_FILES;
 const unordered = [...new Set([...rooms.filter(isLarge), ...Object.keys(roomOrders)])].filter(
   (room) => subFoldersOf(room).sort().join() !== [...(roomOrders[room] ?? [])].sort().join(),
 );
 for (const room of unordered)
   console.error(
-    `roomOrders in scripts/check/rooms.ts must have exactly these folders of src/${room}, each after those that it imports: ${subFoldersOf(room).join(', ')}`,
+    `roomOrders in scripts/check/rooms.ts must have exactly these folders of ${folderOf(room)}, each after those that it imports: ${subFoldersOf(room).join(', ')}`,
   );
 console.log(`${files.length - unreadFiles.length} of ${files.length} modules read, ${violations.length} violations`);
 if (

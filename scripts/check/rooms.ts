@@ -1,4 +1,4 @@
-// A room is a folder of src or of src/extensions, or one of its large sub-folders. src/app, src/index.ts and src/web.ts stand above all of them.
+// A room is a folder of src or of src/extensions, or one of its large sub-folders, or the sources of a package. src/app, src/index.ts and src/web.ts stand above all of them.
 
 /** What each folder of src/ may import from, besides itself. Type imports count as well. */
 export const mayImport: Record<string, readonly string[]> = {
@@ -13,8 +13,6 @@ export const mayImport: Record<string, readonly string[]> = {
   extension: ['accounts', 'push', 'records', 'rules', 'declare', 'platform'],
   extensions: ['extension', 'accounts', 'push', 'records', 'rules', 'declare', 'platform'],
   runtime: ['accounts', 'jobs', 'push', 'files', 'records', 'rules', 'declare', 'platform'],
-  client: ['declare'],
-  react: ['client'],
   'dev-servers': [],
   cli: ['runtime', 'extensions', 'dev-servers', 'accounts', 'jobs', 'push', 'records', 'rules', 'declare', 'platform'],
   testing: [
@@ -30,6 +28,9 @@ export const mayImport: Record<string, readonly string[]> = {
     'platform',
   ],
 };
+
+/** The folder of a room. */
+export const folderOf = (room: string) => (room.startsWith('packages/') ? room : `src/${room}`);
 
 /**
  * The order inside each large room: its sub-folders from the ground up. Each imports only those that stand before it, and none imports a file
@@ -51,7 +52,6 @@ export const roomOrders: Record<string, readonly string[]> = {
     'invitations',
   ],
   cli: ['project', 'terminal', 'codemod', 'test', 'admin', 'data', 'dev', 'doctor', 'migration', 'types'],
-  client: ['request', 'auth', 'records', 'schema', 'realtime'],
   'extensions/audit': ['trail', 'recording', 'reading', 'console'],
   'extensions/console': ['access', 'jobs', 'mails', 'operations', 'push', 'data', 'accounts', 'reference'],
   'extensions/oidc': ['provider', 'simulated'],
@@ -75,6 +75,7 @@ export const roomOrders: Record<string, readonly string[]> = {
   platform: ['helpers', 'observability', 'data', 'http', 'work', 'mail', 'settings'],
   'platform/data': ['postgres', 'crypto', 'redis', 'replica', 'storage'],
   'platform/work': ['processes', 'limits', 'queues', 'outbox', 'leased-work'],
+  'packages/client/src': ['request', 'auth', 'schema', 'records', 'realtime'],
   push: ['history', 'message', 'send', 'simulated', 'transports', 'delivery'],
   records: [
     'fields',
@@ -95,6 +96,9 @@ export const roomOrders: Record<string, readonly string[]> = {
   runtime: ['http', 'migrations', 'connections', 'openapi', 'diagnosis'],
   testing: ['factories', 'waiting', 'clock', 'servers'],
 };
+
+/** Folders above the face of their room: they import it, and nothing else in the room imports them. */
+export const aboveTheFace: Record<string, readonly string[]> = { 'packages/client/src': ['react'] };
 
 /**
  * What extensions import besides `src/extension/index.ts` and their own files: internals that the entry does not offer,

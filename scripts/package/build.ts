@@ -1,17 +1,17 @@
-// `npm run build`: compiles src/ into dist/: JavaScript (that of the server in bundles), declarations, the files of pages, and verify-webhook
-// for browsers.
-// The package contains all of it except dist/app, the app of this repository, which is for the image (Dockerfile).
+// `npm run build`: compiles the packages, each into its own dist/: JavaScript (that of the server in bundles), declarations, the files of pages, and
+// the verifier of webhooks for browsers.
+// The package `belfry` contains all of its dist/ except dist/app, the app of this repository, which is for the image (Dockerfile).
 import { spawnSync } from 'node:child_process';
-import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleServer } from './bundle-server.ts';
 import { bundleVerifyWebhook } from './bundle-verify-webhook.ts';
+import { COMPILED_PACKAGES } from './manifest.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const dist = join(root, 'dist');
 
-/** Compiles the sources into a folder. @throws Error with the compiler's messages */
+/** Compiles the sources of all packages into a folder. @throws Error with the compiler's messages */
 function compile(folder: string, ...options: string[]): void {
   const compiler = join(root, 'node_modules/typescript/bin/tsc');
   const args = [compiler, '-p', 'scripts/package/tsconfig.json', '--outDir', folder, ...options];
@@ -34,29 +34,42 @@ function renameImportsInDeclarations(folder: string): void {
 }
 
 /** Copies what the server reads from disk: the pages, scripts and styles in the folders `page`. */
-function copyPages(): void {
+function copyPages(dist: string): void {
   for (const folder of globSync('**/page', { cwd: join(root, 'src') }))
     cpSync(join(root, 'src', folder), join(dist, folder), { recursive: true });
 }
 
+/** Moves what the compiler has written to the folder `dist` of each package below a folder. */
+function moveToPackages(compiled: string, folder: string): void {
+  for (const each of COMPILED_PACKAGES)
+    cpSync(join(compiled, each, 'src'), join(folder, each, 'dist'), { recursive: true });
+  rmSync(compiled, { recursive: true });
+}
+
 /**
- * Writes only the declarations of the package into a folder, without checking types.
+ * Writes only the declarations of the packages, without checking types.
  *
+ * @param folder gets a folder `dist` for each package, where the package is in the repository
  * @throws Error with the compiler's messages
  */
 export function buildDeclarations(folder: string): void {
-  compile(folder, '--emitDeclarationOnly', '--noCheck');
-  renameImportsInDeclarations(folder);
+  const compiled = join(folder, '.compiled');
+  compile(compiled, '--emitDeclarationOnly', '--noCheck');
+  renameImportsInDeclarations(compiled);
+  moveToPackages(compiled, folder);
 }
 
-/** Builds the files of the package and of the image in dist/. */
+/** Builds the files of the packages and of the image, in the folder `dist` of each package. */
 export function build(): void {
-  rmSync(dist, { recursive: true, force: true });
-  compile(dist, '--declaration', 'false', '--removeComments');
-  bundleServer(dist);
-  buildDeclarations(dist);
-  copyPages();
-  writeFileSync(join(dist, 'extensions/webhooks/verify-webhook.browser.js'), bundleVerifyWebhook());
+  for (const each of COMPILED_PACKAGES) rmSync(join(root, each, 'dist'), { recursive: true, force: true });
+  const compiled = join(root, 'dist/.compiled');
+  mkdirSync(dirname(compiled));
+  compile(compiled, '--declaration', 'false', '--removeComments');
+  moveToPackages(compiled, root);
+  bundleServer(join(root, 'dist'));
+  buildDeclarations(root);
+  copyPages(join(root, 'dist'));
+  writeFileSync(join(root, 'packages/verify-webhook/dist/index.browser.js'), bundleVerifyWebhook());
 }
 
 if (import.meta.main) {

@@ -1,4 +1,4 @@
-// Bundles `belfry/verify-webhook` for runtimes without node:crypto.
+// Bundles `@belfry/verify-webhook` for runtimes without node:crypto.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -45,7 +45,7 @@ export function bundleVerifyWebhook(): string {
   const [output] = Object.values(metafile.outputs);
   const { names, licences } = readBundledPackages(Object.keys(output!.inputs));
   const lines = [
-    'belfry/verify-webhook for browsers and other runtimes without node:crypto.',
+    '@belfry/verify-webhook for browsers and other runtimes without node:crypto.',
     `It contains code of ${names.join(' and ')}:`,
     '',
     ...licences.flatMap((licence) => [...licence.split('\n'), '']),

@@ -1,40 +1,66 @@
-// `npm run pack -- --to <folder>`: builds the package and writes belfry-<version>.tgz, as npm would publish it. Prints its path.
+// `npm run pack -- --to <folder>`: builds the packages and writes them as npm would publish them: belfry-<version>.tgz, belfry-client-<version>.tgz
+// and so on. Prints their paths, that of `belfry` first.
 import { spawnSync } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { build } from './build.ts';
+import { PACKAGES, publishedManifest } from './manifest.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
+/** What npm publishes of every package, besides what its manifest names. */
+const ALWAYS = ['README.md', 'LICENSE'];
+
+/** Copies what npm publishes of a package into an empty folder. */
+function stage(folder: string, stageFolder: string): void {
+  const manifest = publishedManifest(folder);
+  writeFileSync(join(stageFolder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+  const cwd = join(root, folder);
+  const named = [...ALWAYS, ...(manifest.files ?? [])].filter((pattern) => !pattern.startsWith('!'));
+  for (const path of globSync(named, { cwd }))
+    if (existsSync(join(cwd, path))) cpSync(join(cwd, path), join(stageFolder, path), { recursive: true });
+}
+
 /**
- * Packs a package of this repository.
+ * Packs a package of this repository, which is built.
  *
- * @param folder the folder of its package.json
+ * @param folder the folder of its package.json, relative to the repository
  * @param to the folder for the tarball
  * @returns the path of the tarball
  * @throws Error with the output of npm
  */
 export function pack(folder: string, to: string): string {
   mkdirSync(to, { recursive: true });
-  const args = ['pack', '--json', '--ignore-scripts', '--loglevel=error', '--pack-destination', resolve(to)];
-  const { status, stdout, stderr } = spawnSync('npm', args, {
-    cwd: folder,
-    encoding: 'utf8',
-    shell: process.platform === 'win32',
-  });
-  if (status !== 0) throw new Error(`npm pack failed.\n${stdout}${stderr}`);
-  const result = JSON.parse(stdout);
-  const [{ filename }] = Array.isArray(result) ? result : (Object.values(result) as { filename: string }[]);
-  return resolve(to, filename);
+  const staged = mkdtempSync(join(tmpdir(), 'belfry-pack-'));
+  try {
+    stage(folder, staged);
+    const args = ['pack', '--json', '--ignore-scripts', '--loglevel=error', '--pack-destination', resolve(to)];
+    const { status, stdout, stderr } = spawnSync('npm', args, {
+      cwd: staged,
+      encoding: 'utf8',
+      shell: process.platform === 'win32',
+    });
+    if (status !== 0) throw new Error(`npm pack failed.\n${stdout}${stderr}`);
+    const result = JSON.parse(stdout);
+    const [{ filename }] = Array.isArray(result) ? result : (Object.values(result) as { filename: string }[]);
+    // npm names the file of a scoped package `@belfry/client-…` in its output, and `belfry-client-…` on the disk.
+    return resolve(to, filename.replace(/^@/, '').replace('/', '-'));
+  } finally {
+    rmSync(staged, { recursive: true, force: true });
+  }
 }
+
+/** Packs all packages, which are built, and returns their paths: that of `belfry` first. */
+export const packAll = (to: string): string[] => PACKAGES.map((folder) => pack(folder, to));
 
 if (import.meta.main) {
   try {
     const { values } = parseArgs({ options: { to: { type: 'string', default: '.data/packages' } } });
     build();
-    console.log(pack(root, values.to));
+    for (const path of packAll(values.to)) console.log(path);
   } catch (error) {
     console.error((error as Error).message);
     process.exit(1);

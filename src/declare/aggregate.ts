@@ -3,14 +3,7 @@ import type { AggregateFunction, DateUnit } from '@belfry/client/declarations';
 export type { AggregateFunction, AggregateMeta, AggregateResult, DateUnit } from '@belfry/client/declarations';
 
 /** The units of date buckets. */
-export const DATE_UNITS = [
-  'hour',
-  'day',
-  'week',
-  'month',
-  'quarter',
-  'year',
-] as const satisfies readonly DateUnit[];
+export const DATE_UNITS = ['hour', 'day', 'week', 'month', 'quarter', 'year'] as const satisfies readonly DateUnit[];
 
 /** The functions of aggregates that take a field. */
 export const AGGREGATE_FUNCTIONS = [

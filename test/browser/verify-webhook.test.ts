@@ -1,4 +1,4 @@
-// belfry/verify-webhook in a page, without a bundler.
+// @belfry/verify-webhook in a page, without a bundler.
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -28,7 +28,7 @@ function readExample(): string {
   const page = readFileSync(new URL('../../docs/webhooks.md', import.meta.url), 'utf8');
   const examples = Array.from(page.matchAll(/```ts\n(import [\s\S]*?)```/g), (match) => match[1]!);
   const example = examples.find((text) => text.includes('readDelivery'))!;
-  return transformSync(example.replace("'belfry/verify-webhook'", `'${BUILD}'`), { loader: 'ts' }).code;
+  return transformSync(example.replace("'@belfry/verify-webhook'", `'${BUILD}'`), { loader: 'ts' }).code;
 }
 
 /** Shows the result for each delivery, or the code of its error. */

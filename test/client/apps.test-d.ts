@@ -1,8 +1,8 @@
 // Checked only by the compiler: the clients of the apps in this repository.
 import { expectTypeOf, test } from 'vitest';
 import type { app as helpdesk } from '../../examples/helpdesk/src/app.ts';
-import type { app as blog } from '../../src/app/index.ts';
 import type { Client } from '../../packages/client/src/index.ts';
+import type { app as blog } from '../../src/app/index.ts';
 import { type AnyResource, createApp, defineResource, defineUser, f } from '../../src/index.ts';
 
 const compile = (_run: () => unknown) => undefined;

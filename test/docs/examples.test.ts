@@ -96,11 +96,11 @@ test('the examples of the docs compile against the public API', { timeout: 240_0
         join(folder, `${page.replace('/', '-')}-${i}.${language}`),
         example
           .replaceAll("'belfry'", "'../../src/index.ts'")
-          .replaceAll("'belfry/client'", "'../../packages/client/src/index.ts'")
+          .replaceAll("'@belfry/client'", "'../../packages/client/src/index.ts'")
           .replaceAll("'belfry/extension'", "'../../src/extension/index.ts'")
-          .replaceAll("'belfry/react'", "'../../packages/client/src/react/index.ts'")
+          .replaceAll("'@belfry/client/react'", "'../../packages/client/src/react/index.ts'")
           .replaceAll("'belfry/testing'", "'../../src/testing/index.ts'")
-          .replaceAll("'belfry/verify-webhook'", "'../../packages/verify-webhook/src/index.ts'")
+          .replaceAll("'@belfry/verify-webhook'", "'../../packages/verify-webhook/src/index.ts'")
           .replaceAll("'../src/extensions/version.ts'", "'../fixtures/version.ts'")
           // The app that docs/client.md declares, and the client that it creates.
           .replaceAll("'../server/src/app.ts'", "'./docs-client.md-1.ts'")

@@ -12,10 +12,10 @@ vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'belfry-client-package-')));
 afterAll(() => rmSync(root, { recursive: true }));
-const { belfry: tarball } = await providePackages();
+const belfry = await providePackages();
 
 const createProject = (name: string, packages?: readonly string[]) =>
-  createProjectWith(tarball, join(root, name), packages);
+  createProjectWith(belfry, join(root, name), packages);
 
 /** The settings of a typical front end: the types of browsers, and none of Node. */
 const FRONT_END = {
@@ -62,7 +62,7 @@ const SERVER = `
     createApp({ resources: [defineUser(), post], extensions: [softDelete()] }, environment);`;
 
 const WEB = `
-  import { ApiError, type Client, createClient } from 'belfry/client';
+  import { ApiError, type Client, createClient } from '@belfry/client';
   import type { app } from '../server/app.ts';
 
   const client: Client<typeof app> = createClient<typeof app>({ url: 'https://api.example.com' });
@@ -108,7 +108,7 @@ test('a front end without a server in its project, and without any other package
       };
     }`;
   const main = `
-    import { createClient } from 'belfry/client';
+    import { createClient } from '@belfry/client';
     import type { Api } from './api.ts';
 
     const client = createClient<Api>();
@@ -122,10 +122,10 @@ test('a front end without a server in its project, and without any other package
   expect(compile(folder, { 'web/api.ts': api, 'web/main.ts': main })).toBe('');
 });
 
-test('belfry/client loads no file of the server, and bundles for browsers', () => {
+test('@belfry/client loads no file of the server, and bundles for browsers', () => {
   const folder = createProject('bundled', []);
   const entry = join(folder, 'main.js');
-  writeFileSync(entry, "export { createClient } from 'belfry/client';");
+  writeFileSync(entry, "export { createClient } from '@belfry/client';");
   const { metafile, errors } = buildSync({
     ...{ entryPoints: [entry], absWorkingDir: folder, outdir: 'out', metafile: true, write: false },
     ...{ bundle: true, splitting: true, format: 'esm', platform: 'browser' },
@@ -135,7 +135,7 @@ test('belfry/client loads no file of the server, and bundles for browsers', () =
   expect(files.length).toBeGreaterThan(5);
   for (const name of files) expect(name).toMatch(/^node_modules\/belfry\/dist\/client\//);
   const program = `
-    import { createClient } from 'belfry/client';
+    import { createClient } from '@belfry/client';
     console.log(createClient({ url: 'https://x.example/' }).url);`;
   const file = join(folder, 'run.js');
   writeFileSync(file, program);
@@ -144,8 +144,8 @@ test('belfry/client loads no file of the server, and bundles for browsers', () =
 });
 
 const REACT = `
-  import { BelfryProvider, useList, useMutation, useSession } from 'belfry/react';
-  import { createClient } from 'belfry/client';
+  import { BelfryProvider, useList, useMutation, useSession } from '@belfry/client/react';
+  import { createClient } from '@belfry/client';
   import type { app } from '../server/app.ts';
 
   const client = createClient<typeof app>();
@@ -176,7 +176,7 @@ test('a front end compiles with the hooks for React, which are client components
   // Server components use these.
   for (const name of ['index.js', 'options.js', 'keys.js']) expect(textOf(name)).not.toMatch(/^'use client'/);
   const entry = join(folder, 'main.js');
-  writeFileSync(entry, "export { useList } from 'belfry/react';");
+  writeFileSync(entry, "export { useList } from '@belfry/client/react';");
   const { metafile } = buildSync({
     ...{ entryPoints: [entry], absWorkingDir: folder, outdir: 'out', metafile: true, write: false },
     ...{ bundle: true, splitting: true, format: 'esm', platform: 'browser', external: ['react', '@tanstack/*'] },

@@ -13,10 +13,10 @@ vi.setConfig({ testTimeout: 480_000 });
 const TSCONFIG = JSON.stringify({ extends: resolve('create-belfry/template/base/tsconfig.json'), include: ['*.ts'] });
 
 test('the complete extension of docs/extensions.md compiles and passes its tests with the package', async () => {
-  const { belfry } = await providePackages();
+  const packages = await providePackages();
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'belfry-extension-')));
   onTestFinished(() => rmSync(root, { recursive: true }));
-  const folder = createProjectWith(belfry, join(root, 'reminders'));
+  const folder = createProjectWith(packages, join(root, 'reminders'));
   const [, section] = readFileSync('docs/extensions.md', 'utf8').split('### A complete extension');
   const [, extension] = /```ts\n([\s\S]*?)```/.exec(section!)!;
   const tests = readFileSync('test/runtime/reminders-example.test.ts', 'utf8')

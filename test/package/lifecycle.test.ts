@@ -6,9 +6,9 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import type { verifyWebhook } from '../../packages/verify-webhook/src/index.ts';
 import { isRunning } from '../../src/dev-servers/orphaned-server.ts';
 import { findFreePort } from '../../src/dev-servers/server.ts';
-import type { verifyWebhook } from '../../packages/verify-webhook/src/index.ts';
 import { createTestApi, type TestApi } from '../../src/testing/api.ts';
 import { waitFor } from '../../src/testing/waiting/wait.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.ts';
@@ -46,7 +46,7 @@ async function register(url: string): Promise<TestApi> {
 
 /** Starts a receiver that verifies webhooks with the package that the app has installed. */
 async function startReceiver() {
-  const installed = createRequire(join(app.folder, 'package.json'))('belfry/verify-webhook');
+  const installed = createRequire(join(app.folder, 'package.json'))('@belfry/verify-webhook');
   const verify = installed.verifyWebhook as typeof verifyWebhook;
   const received: unknown[] = [];
   let secret = '';

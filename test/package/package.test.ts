@@ -92,7 +92,7 @@ const RECEIVER = `
   import { registerHooks } from 'node:module';
   const loaded = [];
   registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) });
-  const { verifyWebhook } = await import('belfry/verify-webhook');
+  const { verifyWebhook } = await import('@belfry/verify-webhook');
   const { secret, id, timestamp, body, signature } = ${JSON.stringify(vectors[0])};
   const headers = { 'webhook-id': id, 'webhook-timestamp': String(timestamp), 'webhook-signature': signature };
   console.log(JSON.stringify([verifyWebhook(secret, headers, body, { now: timestamp * 1000 }), loaded]));`;
@@ -102,7 +102,7 @@ test.each([
   ['a browser', ['--conditions=browser'], ['verify-webhook.browser.js']],
   ['a worker', ['--conditions=worker'], ['verify-webhook.browser.js']],
   ['Cloudflare Workers', ['--conditions=workerd'], ['verify-webhook.browser.js']],
-])('without any of its dependencies, belfry/verify-webhook loads one file in %s', (_, conditions, modules) => {
+])('without any of its dependencies, @belfry/verify-webhook loads one file in %s', (_, conditions, modules) => {
   const receiver = join(folder, 'receiver.mjs');
   writeFileSync(receiver, RECEIVER);
   const { code, output } = run(...conditions, receiver);
@@ -112,7 +112,7 @@ test.each([
   expect(JSON.parse(output)).toEqual([JSON.parse(vectors[0]!.body), modules.map(urlOf)]);
 });
 
-test('belfry/verify-webhook is the same in belfry', () => {
+test('@belfry/verify-webhook is the same in belfry', () => {
   const file = join(installed, 'dist/extensions/webhooks/verify-webhook.js');
   const program = `
     const [a, b] = await Promise.all(['belfry', ${JSON.stringify(pathToFileURL(file).href)}].map((name) => import(name)));

@@ -3,7 +3,6 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSy
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { pack } from '../../scripts/package/pack.ts';
 import { waitFor } from '../../src/testing/waiting/wait.ts';
 
 const TIMEOUT_MS = 240_000;
@@ -11,14 +10,17 @@ const TIMEOUT_MS = 240_000;
 /** The paths of the packages as npm would publish them. */
 export interface Packages {
   belfry: string;
+  client: string;
+  verifyWebhook: string;
   createBelfry: string;
 }
 
-/** Builds and packs Belfry in a process, so that this one stays responsive, and packs create-belfry. */
+/** Builds and packs Belfry in a process, so that this one stays responsive. */
 async function packAll(folder: string): Promise<Packages> {
   const args = [resolve('scripts/package/pack.ts'), '--to', folder];
   const { stdout } = await promisify(execFile)(process.execPath, args);
-  return { belfry: stdout.trim(), createBelfry: pack(resolve('create-belfry'), folder) };
+  const [belfry, client, verifyWebhook, createBelfry] = stdout.trim().split('\n') as [string, string, string, string];
+  return { belfry, client, verifyWebhook, createBelfry };
 }
 
 /**
@@ -57,21 +59,29 @@ export async function providePackages(): Promise<Packages> {
 }
 
 /** The packages of this repository. */
-const listPackages = () => readdirSync('node_modules').filter((name) => !name.startsWith('.') && name !== 'belfry');
+const listPackages = () =>
+  readdirSync('node_modules').filter((name) => !/^(\.|belfry$|create-belfry$|@belfry$)/.test(name));
+
+/** Unpacks a package into the `node_modules` of a folder. */
+function unpackInto(folder: string, name: string, tarball: string): void {
+  const installed = join(folder, 'node_modules', name);
+  mkdirSync(installed, { recursive: true });
+  spawnSync('tar', ['xzf', tarball, '-C', installed, '--strip-components=1']);
+}
 
 /**
- * Creates a project with the package and some of the packages of this repository. Returns its folder.
+ * Creates a project with Belfry and some of the packages of this repository. Returns its folder.
  *
  * @param packages default: all
  */
 export function createProjectWith(
-  tarball: string,
+  { belfry, client, verifyWebhook }: Packages,
   folder: string,
   packages: readonly string[] = listPackages(),
 ): string {
-  const installed = join(folder, 'node_modules/belfry');
-  mkdirSync(installed, { recursive: true });
-  spawnSync('tar', ['xzf', tarball, '-C', installed, '--strip-components=1']);
+  unpackInto(folder, 'belfry', belfry);
+  unpackInto(folder, '@belfry/client', client);
+  unpackInto(folder, '@belfry/verify-webhook', verifyWebhook);
   for (const each of packages) symlinkSync(resolve('node_modules', each), join(folder, 'node_modules', each));
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
   return folder;

@@ -1,6 +1,6 @@
 // An app that was created with the previous release and has data of every feature is upgraded to this version, without downtime.
 import { cpSync, existsSync, rmSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { verifyWebhook } from '../../packages/verify-webhook/src/index.ts';
@@ -143,8 +143,9 @@ describe.skipIf(release === undefined)('an upgrade from the previous release', (
     const folder = join(sandbox.folder, 'new');
     cpSync(old.folder, folder, { recursive: true, verbatimSymlinks: true });
     const copy = openApp(sandbox, folder);
-    cpSync((await providePackages()).belfry, join(folder, 'vendor/belfry-current.tgz'));
-    await copy.run('npm', ['install', '--no-audit', '--no-fund', 'belfry@file:vendor/belfry-current.tgz']);
+    const { belfry, client, verifyWebhook } = await providePackages();
+    const packages = [belfry, client, verifyWebhook].map((path) => `./${relative(folder, path)}`);
+    await copy.run('npm', ['install', '--no-audit', '--no-fund', ...packages]);
     return copy;
   }
 

@@ -1,4 +1,4 @@
-import { createClient, type UploadedFile } from 'belfry/client';
+import { createClient, type UploadedFile } from '@belfry/client';
 import { useSyncExternalStore } from 'react';
 import type { app } from '../../helpdesk/src/app.ts';
 

@@ -1,4 +1,4 @@
-import { ApiError } from 'belfry/client';
+import { ApiError } from '@belfry/client';
 import type { ComponentProps, ReactNode, SubmitEvent } from 'react';
 import { createContext, useContext, useId, useState } from 'react';
 

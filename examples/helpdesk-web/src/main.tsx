@@ -1,4 +1,4 @@
-import { BelfryProvider, useList, useSession } from 'belfry/react';
+import { BelfryProvider, useList, useSession } from '@belfry/client/react';
 import { useState } from 'react';
 import { createRoot } from 'react-dom/client';
 import { client, useHash } from './client.ts';

@@ -1,5 +1,5 @@
-import { ApiError } from 'belfry/client';
-import { useList, useMutation, useRecord } from 'belfry/react';
+import { ApiError } from '@belfry/client';
+import { useList, useMutation, useRecord } from '@belfry/client/react';
 import { useEffect, useState } from 'react';
 import { client, uploadAttachments } from './client.ts';
 import { Field, Form } from './form.tsx';

@@ -1,4 +1,4 @@
-// The public API of `belfry/client`.
+// The public API of `@belfry/client`.
 export type {
   CurrentOrganisation,
   Identity,

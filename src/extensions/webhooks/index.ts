@@ -1,3 +1,4 @@
+import { verifyWebhook, WebhookVerificationError } from '@belfry/verify-webhook';
 import {
   type Accounts,
   defineExtension,
@@ -64,7 +65,6 @@ import {
   webhookRecoveries,
 } from './tables.ts';
 import { createWebhookUserData } from './user-data/user-data.ts';
-import { verifyWebhook, WebhookVerificationError } from '@belfry/verify-webhook';
 
 /** Operations on webhooks, besides publishing. */
 export interface WebhookOperations extends StatusReader {

@@ -45,7 +45,7 @@ export const renamedSettings: Readonly<Record<string, Readonly<Record<string, Re
   realtime: { ticketSeconds: { code: 'BELFRY_DEP0020', to: 'ticketTtl', unit: 's' } },
 };
 
-/** The exports of `belfry` and `belfry/client` that were renamed. Types cannot warn; the editor shows them as deprecated. */
+/** The exports of `belfry` and `@belfry/client` that were renamed. Types cannot warn; the editor shows them as deprecated. */
 export const renamedExports: Readonly<Record<string, { to: string; code?: string }>> = {
   developerConsole: { to: 'adminConsole', code: 'BELFRY_DEP0021' },
 };

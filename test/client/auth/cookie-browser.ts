@@ -1,4 +1,9 @@
-import { type CookieSessionOptions, cookieSession, cookieStorage, createClient } from '../../../packages/client/src/index.ts';
+import {
+  type CookieSessionOptions,
+  cookieSession,
+  cookieStorage,
+  createClient,
+} from '../../../packages/client/src/index.ts';
 import { defineResource, defineUser, f, oidc, realtime } from '../../../src/index.ts';
 import { startFakeProvider } from '../../fakes/oidc-provider.ts';
 import { startTestApp } from '../../support/app.ts';

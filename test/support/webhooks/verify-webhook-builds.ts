@@ -1,8 +1,8 @@
-// Both builds of belfry/verify-webhook, for tests that must hold for each.
+// Both builds of @belfry/verify-webhook, for tests that must hold for each.
 import { createContext, runInContext } from 'node:vm';
 import { transformSync } from 'esbuild';
-import { bundleVerifyWebhook } from '../../../scripts/package/bundle-verify-webhook.ts';
 import * as source from '../../../packages/verify-webhook/src/index.ts';
+import { bundleVerifyWebhook } from '../../../scripts/package/bundle-verify-webhook.ts';
 
 /** The exports of a build. */
 export type VerifyWebhookBuild = Pick<typeof source, 'verifyWebhook' | 'WebhookVerificationError'>;

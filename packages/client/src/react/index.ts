@@ -1,4 +1,4 @@
-// The public API of `belfry/react`. It has no 'use client', so that server components can use listOptions and recordOptions.
+// The public API of `@belfry/client/react`. It has no 'use client', so that server components can use listOptions and recordOptions.
 export { type ResourceKey, resourceKey } from './keys.ts';
 export type { LiveStatus } from './live-feeds.ts';
 export {

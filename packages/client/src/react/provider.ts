@@ -42,7 +42,7 @@ const Context = createContext<BelfryContext | undefined>(undefined);
 export function useBelfry(): BelfryContext {
   const context = useContext(Context);
   if (context === undefined)
-    throw new Error('The hooks of belfry/react need a <BelfryProvider client={client}> above them');
+    throw new Error('The hooks of @belfry/client/react need a <BelfryProvider client={client}> above them');
   return context;
 }
 

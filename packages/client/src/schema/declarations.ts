@@ -92,11 +92,7 @@ export type UpdateInput<F extends DeclaredFields> = WithoutAccess<
 >;
 
 /** The input of `update` on behalf of a user: without the fields that clients may not change. */
-export type UpdateBody<F extends DeclaredFields> = WithoutAccess<
-  UpdateInput<F>,
-  F,
-  'closed' | 'owner' | 'immutable'
->;
+export type UpdateBody<F extends DeclaredFields> = WithoutAccess<UpdateInput<F>, F, 'closed' | 'owner' | 'immutable'>;
 
 /** The length of a date bucket. A week is an ISO week: it starts on Monday. */
 export type DateUnit = 'hour' | 'day' | 'week' | 'month' | 'quarter' | 'year';

@@ -1,12 +1,4 @@
-import type {
-  Action,
-  CreateBody,
-  DeclaredFields,
-  MarksOf,
-  Operator,
-  RecordOf,
-  UpdateBody,
-} from './declarations.ts';
+import type { Action, CreateBody, DeclaredFields, MarksOf, Operator, RecordOf, UpdateBody } from './declarations.ts';
 import type { KeyOfPath, PluralName } from './plural.ts';
 import type { InferredRoutes } from './routes.ts';
 import type { Simplify } from './schema.ts';
@@ -150,7 +142,11 @@ type References<F extends DeclaredFields, All extends Declared> = {
 type Relations<Facts, All extends Declared> = Facts extends { relations: infer Declared }
   ? string extends keyof Declared
     ? Record<never, never>
-    : { [K in keyof Declared]: Declared[K] extends { readonly target: infer Target; readonly field: string } ? KeyOfName<All, Target> : never }
+    : {
+        [K in keyof Declared]: Declared[K] extends { readonly target: infer Target; readonly field: string }
+          ? KeyOfName<All, Target>
+          : never;
+      }
   : Record<never, never>;
 
 type Timestamps<T> = [T] extends [false] ? never : 'createdAt' | 'updatedAt';
@@ -166,7 +162,9 @@ type HasAggregateOption<Facts> = Facts extends { aggregates: infer A }
       : true
   : false;
 
-type Aggregates<F extends DeclaredFields, Facts> = Marked<F, 'aggregatable'> | OpenedTimestamps<Facts> extends infer Name
+type Aggregates<F extends DeclaredFields, Facts> =
+  | Marked<F, 'aggregatable'>
+  | OpenedTimestamps<Facts> extends infer Name
   ? {
       group: Exclude<Name, Marked<F, 'date'> | 'createdAt' | 'updatedAt'>;
       buckets: Name & (Marked<F, 'date'> | 'createdAt' | 'updatedAt');
@@ -204,33 +202,32 @@ type ActionsOf<F extends DeclaredFields, Facts> =
         : 'aggregate');
 
 /** The schema of a resource. `Extra`: fields that extensions add to users. */
-type SchemaOf<X, All extends Declared, Extra> =
-  X extends {
-    name: infer N;
-    fields: infer Own extends DeclaredFields;
-    timestamps?: infer T extends boolean;
-    readonly $facts?: infer Facts;
-  }
-    ? (N extends 'user' ? Own & Extra : Own) extends infer F extends DeclaredFields
-      ? {
-          path: PathOf<X>;
-          actions: ActionsOf<F, Facts>;
-          record: ClientRecord<N, F, T, Facts>;
-          create: Simplify<Inputs<CreateBody<F>, F>>;
-          update: Simplify<Inputs<UpdateBody<F>, F>>;
-          filters: Filters<F>;
-          sort: Marked<F, 'sortable'> | Timestamps<T>;
-          search: Marked<F, 'searchable'> extends never ? false : true;
-          references: References<F, All>;
-          relations: Relations<Facts, All>;
-          populated: Marked<F, 'populated'>;
-          unique: Marked<F, 'unique'>;
-          files: Marked<F, 'file'>;
-          aggregates: Aggregates<F, Facts>;
-          routes: InferredRoutes<Facts, KeysByName<All>>;
-        }
-      : never
-    : never;
+type SchemaOf<X, All extends Declared, Extra> = X extends {
+  name: infer N;
+  fields: infer Own extends DeclaredFields;
+  timestamps?: infer T extends boolean;
+  readonly $facts?: infer Facts;
+}
+  ? (N extends 'user' ? Own & Extra : Own) extends infer F extends DeclaredFields
+    ? {
+        path: PathOf<X>;
+        actions: ActionsOf<F, Facts>;
+        record: ClientRecord<N, F, T, Facts>;
+        create: Simplify<Inputs<CreateBody<F>, F>>;
+        update: Simplify<Inputs<UpdateBody<F>, F>>;
+        filters: Filters<F>;
+        sort: Marked<F, 'sortable'> | Timestamps<T>;
+        search: Marked<F, 'searchable'> extends never ? false : true;
+        references: References<F, All>;
+        relations: Relations<Facts, All>;
+        populated: Marked<F, 'populated'>;
+        unique: Marked<F, 'unique'>;
+        files: Marked<F, 'file'>;
+        aggregates: Aggregates<F, Facts>;
+        routes: InferredRoutes<Facts, KeysByName<All>>;
+      }
+    : never
+  : never;
 
 /** What the extensions of an app add, as a union. */
 type AdditionsOf<A> = A extends { readonly $additions?: infer Added } ? NonNullable<Added> : never;

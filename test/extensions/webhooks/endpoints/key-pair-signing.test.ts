@@ -3,12 +3,12 @@ import fc from 'fast-check';
 import { Client } from 'pg';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, describe, expect, test } from 'vitest';
+import { verifyWebhook, type WebhookVerificationError } from '../../../../packages/verify-webhook/src/index.ts';
 import {
   createSignatureHeader,
   generateKeyPair,
   parsePrivateSigningKey,
 } from '../../../../src/extensions/webhooks/endpoints/signing.ts';
-import { verifyWebhook, type WebhookVerificationError } from '../../../../packages/verify-webhook/src/index.ts';
 import { defineResource, defineUser, f, webhooks } from '../../../../src/index.ts';
 import { createKeyring } from '../../../../src/platform/data/crypto/keyring.ts';
 import vector from '../../../data/webhook-key-pair-vector.json' with { type: 'json' };

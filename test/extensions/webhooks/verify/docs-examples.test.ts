@@ -13,7 +13,7 @@ import {
 const root = join(import.meta.dirname, '../../../..');
 const examples = [...readFileSync(join(root, 'docs/webhooks.md'), 'utf8').matchAll(/```ts\n(import [\s\S]*?)```/g)]
   .map((match) => match[1]!)
-  .filter((example) => example.includes("'belfry/verify-webhook'"));
+  .filter((example) => example.includes("'@belfry/verify-webhook'"));
 const folder = mkdtempSync(join(root, 'test', '.examples-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -21,12 +21,12 @@ const source = join(root, 'packages/verify-webhook/src/index.ts');
 const browserBuild = join(folder, 'verify-webhook.browser.js');
 writeFileSync(browserBuild, bundleVerifyWebhook());
 
-/** Runs an example as it is on the page, with a build of `belfry/verify-webhook`. */
+/** Runs an example as it is on the page, with a build of `@belfry/verify-webhook`. */
 async function example<Module>(holding: string, build: string): Promise<Module> {
   const [text, ...others] = examples.filter((one) => one.includes(holding));
   expect(others).toEqual([]);
   const file = join(folder, `${holding.replaceAll(/\W/g, '')}-${build === source ? 'source' : 'browser'}.ts`);
-  writeFileSync(file, text!.replaceAll("'belfry/verify-webhook'", JSON.stringify(build)));
+  writeFileSync(file, text!.replaceAll("'@belfry/verify-webhook'", JSON.stringify(build)));
   return import(file);
 }
 

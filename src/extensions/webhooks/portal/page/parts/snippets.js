@@ -5,7 +5,7 @@ function nodeSnippet({ key, isPublic }) {
   const variable = isPublic ? 'WEBHOOK_PUBLIC_KEY' : 'WEBHOOK_SECRET';
   return `// npm install belfry express; ${variable}=${key}
 import express from 'express';
-import { verifyWebhook, WebhookVerificationError } from 'belfry/verify-webhook';
+import { verifyWebhook, WebhookVerificationError } from '@belfry/verify-webhook';
 
 const app = express();
 

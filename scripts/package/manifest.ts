@@ -1,0 +1,51 @@
+// The package.json of each package as npm publishes it. Those of the repository refer to the sources.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** The folders of the packages that are compiled. `belfry` is the repository itself. */
+export const COMPILED_PACKAGES = ['.', 'packages/client', 'packages/verify-webhook'];
+
+/** The folders of all packages. Their versions are always the same. */
+export const PACKAGES = [...COMPILED_PACKAGES, 'create-belfry'];
+
+/** What a package.json says that this repository uses. */
+export interface Manifest {
+  name: string;
+  version: string;
+  files?: string[];
+  exports?: Record<string, unknown>;
+  dependencies?: Record<string, string>;
+  peerDependencies?: Record<string, string>;
+  peerDependenciesMeta?: Record<string, { optional: boolean }>;
+  /** Replaces members of the manifest when it is published. */
+  publishConfig?: Partial<Manifest>;
+}
+
+/** What only this repository needs. */
+const DEVELOPMENT = [
+  'scripts',
+  'devDependencies',
+  'workspaces',
+  'overrides',
+  'allowScripts',
+  'scarfSettings',
+  'private',
+  'publishConfig',
+];
+
+/** Reads the package.json of a folder. */
+export function readManifest(folder: string): Manifest {
+  return JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'));
+}
+
+/** Returns the package.json of a folder as npm publishes it. */
+export function publishedManifest(folder: string): Manifest {
+  const manifest = readManifest(folder);
+  const published = { ...manifest, ...manifest.publishConfig };
+  return Object.fromEntries(
+    Object.entries(published).filter(([name]) => !DEVELOPMENT.includes(name)),
+  ) as unknown as Manifest;
+}
