@@ -14,6 +14,7 @@ const REPORTS: Record<string, string> = {
   'belfry.api.md': 'belfry',
   'client.api.md': '@belfry/client',
   'extension.api.md': 'belfry/extension',
+  'client-declarations.api.md': '@belfry/client/declarations',
   'react.api.md': '@belfry/client/react',
   'testing.api.md': 'belfry/testing',
   'verify-webhook.api.md': '@belfry/verify-webhook',

@@ -1,4 +1,4 @@
-import type { WithoutAccess } from '@belfry/client/declarations';
+import type { Merged, WithoutAccess } from '@belfry/client/declarations';
 import type { AnyField, Fields } from './field.ts';
 
 // Clients infer the same types from the declarations of their app.
@@ -10,8 +10,6 @@ export type {
   UpdateBody,
   UpdateInput,
 } from '@belfry/client/declarations';
-
-type Simplify<T> = { [K in keyof T]: T[K] };
 
 /** A validated value as records hold it; a password as it was sent. */
 type Validated<X extends AnyField> = X['$access'] extends 'password' ? string : X['$type'];
@@ -31,7 +29,7 @@ type NamesSetBeforeHook<F extends Fields> = {
 }[keyof F];
 
 /** The values passed to `beforeCreate`: validated, with defaults. The hook may change them. */
-export type CreateValues<F extends Fields> = Simplify<
+export type CreateValues<F extends Fields> = Merged<
   { [K in NamesSetBeforeHook<F>]: Validated<F[K]> } & {
     [K in Exclude<keyof F, NamesSetBeforeHook<F>>]?: Validated<F[K]>;
   }

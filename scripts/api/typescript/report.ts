@@ -1,16 +1,30 @@
-import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CompilerState, Extractor, ExtractorConfig } from '@microsoft/api-extractor';
 import { buildDeclarations } from '../../package/build.ts';
+import { COMPILED_PACKAGES, publishedManifest, readManifest } from '../../package/manifest.ts';
 import { type ApiReport, parseExtractedReport } from './report-text.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 
-/** Returns the path of the declarations of an entry point in the compiled package, relative to `dist`. */
+/** Returns the path of the declarations of an entry point, where `buildDeclarations` writes them. */
 function findDeclarations(entryPoint: string): string {
-  const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  return exports[entryPoint.replace(/^belfry/, '.')].types.replace('./dist/', '');
+  const folder = COMPILED_PACKAGES.find((each) => `${entryPoint}/`.startsWith(`${readManifest(each).name}/`))!;
+  const { name, exports } = publishedManifest(folder);
+  const { types } = exports![`.${entryPoint.slice(name.length)}`] as { types: string };
+  return join(folder, types);
+}
+
+/** Makes the declarations of packages that others import resolve to those in a folder, not to the sources. */
+function linkPackages(declarations: string): void {
+  for (const folder of COMPILED_PACKAGES.filter((each) => each !== '.')) {
+    const manifest = publishedManifest(folder);
+    writeFileSync(join(declarations, folder, 'package.json'), JSON.stringify(manifest));
+    const link = join(declarations, 'node_modules', manifest.name);
+    mkdirSync(dirname(link), { recursive: true });
+    symlinkSync(join(declarations, folder), link);
+  }
 }
 
 function prepareConfig(entryPoint: string, fileName: string, declarations: string, reports: string): ExtractorConfig {
@@ -25,6 +39,8 @@ function prepareConfig(entryPoint: string, fileName: string, declarations: strin
   return ExtractorConfig.prepare({
     configObject: {
       projectFolder: root,
+      // A change of what clients infer changes what `belfry` exports.
+      bundledPackages: ['@belfry/client', '@belfry/verify-webhook'],
       mainEntryPointFilePath: join(declarations, findDeclarations(entryPoint)),
       compiler: { overrideTsconfig: { compilerOptions, include: [join(declarations, '**/*.d.ts')] } },
       apiReport: {
@@ -65,7 +81,7 @@ function readAugmentations(folder: string): string {
 /**
  * Creates the reports of the TypeScript API of entry points, from declarations that are compiled into a temporary folder.
  *
- * @param entryPoints what users import: `belfry`, `belfry/testing`
+ * @param entryPoints what users import: `belfry`, `belfry/testing`, `@belfry/client`
  * @returns the reports by entry point
  * @throws Error with the messages of the compiler or of API Extractor
  */
@@ -77,6 +93,7 @@ export function createReports(entryPoints: readonly string[]): Record<string, Ap
   try {
     const [declarations, reports] = [join(folder, 'declarations'), join(folder, 'reports')];
     buildDeclarations(declarations);
+    linkPackages(declarations);
     mkdirSync(reports);
     const fileNames = entryPoints.map((_, i) => `${i}.api.md`);
     const configs = entryPoints.map((name, i) => prepareConfig(name, fileNames[i]!, declarations, reports));

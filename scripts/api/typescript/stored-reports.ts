@@ -7,9 +7,9 @@ const root = fileURLToPath(new URL('../../..', import.meta.url));
 const STORE = join(root, '.data', 'api-reports.json');
 /** Everything that the reports depend on: the sources, the code that creates reports, and the installed packages. */
 const INPUTS = [
-  'src/**/*.ts',
+  '{src,packages/*/src}/**/*.ts',
   'scripts/{api,package}/**/*',
-  'package.json',
+  '{.,packages/*}/package.json',
   'tsconfig.json',
   'node_modules/.package-lock.json',
 ];

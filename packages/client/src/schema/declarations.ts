@@ -44,7 +44,9 @@ export interface RecordMark<N extends string> {
 type NamesWhere<F extends DeclaredFields, Presence> = {
   [K in keyof F]: F[K]['$presence'] extends Presence ? K : never;
 }[keyof F];
-type Simplify<T> = { [K in keyof T]: T[K] };
+
+/** An intersection of objects as one object. */
+export type Merged<T> = { [K in keyof T]: T[K] };
 
 /** Values by field, without the fields whose access is `Access`. */
 export type WithoutAccess<V, F extends DeclaredFields, Access> = {
@@ -52,7 +54,7 @@ export type WithoutAccess<V, F extends DeclaredFields, Access> = {
 };
 
 /** The stored values of a set of fields: required and defaulted ones are present, optional ones may be missing. */
-export type DataOf<F extends DeclaredFields> = Simplify<
+export type DataOf<F extends DeclaredFields> = Merged<
   { [K in NamesWhere<F, 'required' | 'defaulted'>]: F[K]['$type'] } & {
     [K in NamesWhere<F, 'optional'>]?: F[K]['$type'];
   }
@@ -67,12 +69,12 @@ interface Times {
 type TimesOf<T extends boolean> = [T] extends [true] ? Times : [T] extends [false] ? unknown : Partial<Times>;
 
 /** A stored record. `T` is the resource's option `timestamps`. */
-export type RecordOf<F extends DeclaredFields, T extends boolean = true> = Simplify<
+export type RecordOf<F extends DeclaredFields, T extends boolean = true> = Merged<
   { id: string } & TimesOf<T> & DataOf<F>
 >;
 
 /** The input of `create` and of object fields: required fields without a default must be present. */
-export type CreateInput<F extends DeclaredFields> = Simplify<
+export type CreateInput<F extends DeclaredFields> = Merged<
   { [K in NamesWhere<F, 'required'>]: F[K]['$input'] } & {
     // Null creates a record without an owner.
     [K in NamesWhere<F, 'optional' | 'defaulted'>]?: F[K]['$access'] extends 'owner'
