@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleServer } from './bundle-server.ts';
 import { bundleVerifyWebhook } from './bundle-verify-webhook.ts';
-import { COMPILED_PACKAGES } from './manifest.ts';
+import { COMPILED_PACKAGES, publishedManifest } from './manifest.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -39,6 +39,17 @@ function copyPages(dist: string): void {
     cpSync(join(root, 'src', folder), join(dist, folder), { recursive: true });
 }
 
+/** Removes the declarations that no entry point of `belfry` refers to: those of its internals. */
+function removeInternalDeclarations(dist: string): void {
+  const { exports = {} } = publishedManifest('.');
+  const entryPoints = Object.values(exports).flatMap((each) => (each as { types?: string }).types ?? []);
+  const kept = new Set(entryPoints.map((path) => join(dist, '..', path)));
+  for (const file of kept)
+    for (const [, path] of readFileSync(file, 'utf8').matchAll(/(?:from|module|import) ?\(?['"](\.[^'"]+)\.js['"]/g))
+      kept.add(`${join(dirname(file), path!)}.d.ts`);
+  for (const name of globSync('**/*.d.ts', { cwd: dist })) if (!kept.has(join(dist, name))) rmSync(join(dist, name));
+}
+
 /** Moves what the compiler has written to the folder `dist` of each package below a folder. */
 function moveToPackages(compiled: string, folder: string): void {
   for (const each of COMPILED_PACKAGES)
@@ -68,6 +79,7 @@ export function build(): void {
   moveToPackages(compiled, root);
   bundleServer(join(root, 'dist'));
   buildDeclarations(root);
+  removeInternalDeclarations(join(root, 'dist'));
   copyPages(join(root, 'dist'));
   writeFileSync(join(root, 'packages/verify-webhook/dist/index.browser.js'), bundleVerifyWebhook());
 }

@@ -38,6 +38,9 @@ export function bundleVerifyWebhook(): string {
     format: 'esm',
     platform: 'browser',
     target: 'es2022',
+    // Names stay, so that stacks can be read.
+    minifyWhitespace: true,
+    minifySyntax: true,
     write: false,
     metafile: true,
     logLevel: 'silent',

@@ -24,6 +24,20 @@ export interface Manifest {
   publishConfig?: Partial<Manifest>;
 }
 
+/**
+ * What only apps with push messages to phones or with tracing need, half of what all dependencies take. The app of this repository has both, so they
+ * are dependencies here, and optional peer dependencies of the package.
+ */
+const OPTIONAL_FEATURES = [
+  'firebase-admin',
+  '@parse/node-apn',
+  '@opentelemetry/context-async-hooks',
+  '@opentelemetry/core',
+  '@opentelemetry/exporter-trace-otlp-proto',
+  '@opentelemetry/resources',
+  '@opentelemetry/sdk-trace',
+];
+
 /** What only this repository needs. */
 const DEVELOPMENT = [
   'scripts',
@@ -41,10 +55,29 @@ export function readManifest(folder: string): Manifest {
   return JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'));
 }
 
+/** Makes the dependencies of features optional, in any version that npm takes for compatible. */
+function withOptionalFeatures(manifest: Manifest): Manifest {
+  const { dependencies = {}, peerDependencies, peerDependenciesMeta } = manifest;
+  const features = OPTIONAL_FEATURES.filter((name) => name in dependencies);
+  if (features.length === 0) return manifest;
+  return {
+    ...manifest,
+    dependencies: Object.fromEntries(Object.entries(dependencies).filter(([name]) => !features.includes(name))),
+    peerDependencies: {
+      ...peerDependencies,
+      ...Object.fromEntries(features.map((name) => [name, `^${dependencies[name]}`])),
+    },
+    peerDependenciesMeta: {
+      ...peerDependenciesMeta,
+      ...Object.fromEntries(features.map((name) => [name, { optional: true }])),
+    },
+  };
+}
+
 /** Returns the package.json of a folder as npm publishes it. */
 export function publishedManifest(folder: string): Manifest {
   const manifest = readManifest(folder);
-  const published = { ...manifest, ...manifest.publishConfig };
+  const published = withOptionalFeatures({ ...manifest, ...manifest.publishConfig });
   return Object.fromEntries(
     Object.entries(published).filter(([name]) => !DEVELOPMENT.includes(name)),
   ) as unknown as Manifest;

@@ -43,9 +43,10 @@ export function listChangedFiles(root: string, since = 'HEAD'): string[] {
   return [...new Set([...changed, ...git(root, 'ls-files', '-z', '--others', '--exclude-standard')])].toSorted();
 }
 
-/** Returns the folder of `test/` that mirrors the folder of a file in `src/`, or of the nearest folder above it that has a mirror. */
+/** Returns the folder of `test/` that mirrors the folder of a file in `src/` or in the sources of a package, or of the nearest folder above it that has a mirror. */
 function findMirror(root: string, file: string): string | undefined {
-  for (let folder = dirname(file); folder.startsWith('src/'); folder = dirname(folder)) {
+  const source = file.replace(/^packages\/([^/]+)\/src\//, 'src/$1/');
+  for (let folder = dirname(source); folder.startsWith('src/'); folder = dirname(folder)) {
     const mirror = `test${folder.slice('src'.length)}`;
     if (existsSync(join(root, mirror))) return `${mirror}/`;
   }

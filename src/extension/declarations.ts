@@ -27,6 +27,7 @@ export { suggestKnownNames } from '../platform/helpers/did-you-mean.ts';
 export type { DurationText } from '../platform/helpers/duration.ts';
 export { DAY_MS, HOUR_MS, MINUTE_MS, parseDuration } from '../platform/helpers/duration.ts';
 export { durationSetting, lifetimeSetting } from '../platform/helpers/duration-setting.ts';
+export { findMissingPackage } from '../platform/helpers/optional-package.ts';
 export { warnOfFormerName } from '../platform/settings/former-names.ts';
 export { f } from '../records/fields/f.ts';
 export { fieldTypeOf } from '../records/fields/field-type.ts';

@@ -3,6 +3,7 @@ import type { UserTable } from '../accounts/users/user-state.ts';
 import type { FeatureParts } from '../declare/extension.ts';
 import type { PushSender, SimulatedDevices, TransactionalPushSender } from '../declare/push.ts';
 import { StartupError } from '../platform/helpers/config-errors.ts';
+import { findMissingPackage } from '../platform/helpers/optional-package.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Environment } from '../platform/settings/environment.ts';
 import type { Settings } from '../platform/settings/settings.ts';
@@ -95,13 +96,19 @@ export function createDefaultTransports(env: Environment, settings: Settings): T
   const errors: string[] = [];
   const reportError = (text: string) => errors.push(text);
   const hasVariablesWithPrefix = (prefix: string) => Object.keys(env.push).some((name) => name.startsWith(prefix));
+  const requirePackage = (service: string, name: string) => {
+    const missing = findMissingPackage(service, [name]);
+    if (missing !== undefined) reportError(missing);
+  };
   const transports: Transport[] = [];
   if (hasVariablesWithPrefix('APNS_')) {
     const credentials = readApnsCredentials(env.push, { production: env.nodeEnv === 'production' }, reportError);
+    requirePackage('APNs', '@parse/node-apn');
     if (credentials !== undefined) transports.push(createApnsTransport(credentials));
   }
   if (hasVariablesWithPrefix('FCM_')) {
     const account = readServiceAccount(env.push.FCM_SERVICE_ACCOUNT!, reportError);
+    requirePackage('FCM', 'firebase-admin');
     if (account !== undefined) transports.push(createFcmTransport(account));
   }
   if (hasVariablesWithPrefix('VAPID_')) {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { findMissingPackage } from '../helpers/optional-package.ts';
 
 /** How a process records and exports traces. The names of the variables and their meaning are those of the OpenTelemetry specification. */
 export interface TracingSettings {
@@ -17,6 +18,15 @@ export interface TracingSettings {
   /** Maximum number of finished spans that wait for their export; more are dropped. */
   maxQueueSize: number;
 }
+
+/** What opentelemetry-sdk.ts imports, besides the API, which Belfry depends on. */
+const PACKAGES = [
+  '@opentelemetry/context-async-hooks',
+  '@opentelemetry/core',
+  '@opentelemetry/exporter-trace-otlp-proto',
+  '@opentelemetry/resources',
+  '@opentelemetry/sdk-trace',
+];
 
 /** The settings of a process; `disabled`: the process must not trace, even if the host application does; undefined: nothing is set. */
 export type TracingVariables = TracingSettings | 'disabled' | undefined;
@@ -142,6 +152,8 @@ export function readTracingVariables(
   if (!parsed.success) return { tracing: undefined, errors: parsed.error.issues.map((issue) => issue.message) };
   const env = parsed.data;
   if (env.OTEL_TRACES_EXPORTER === 'none') return { tracing: 'disabled', errors: [] };
+  const missing = findMissingPackage('Tracing', PACKAGES);
+  if (missing !== undefined) return { tracing: undefined, errors: [missing] };
   const { 'service.name': namedByAttribute, ...resourceAttributes } = env.OTEL_RESOURCE_ATTRIBUTES!;
   return {
     tracing: {

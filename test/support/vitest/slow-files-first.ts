@@ -37,7 +37,7 @@ export const SLOW_FILES = [
   'test/browser/sign-in-pages-account.test.ts',
   'test/client/auth/browser-sessions.test.ts',
   'test/client/auth/passkeys.test.ts',
-  'test/react/hooks.test.ts',
+  'test/client/react/hooks.test.ts',
   'test/client/realtime/live-list-random.test.ts',
   'test/records/batch/equivalence.test.ts',
   'test/extensions/organisations/isolation.property.test.ts',

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { Field, type FieldSpec } from '../../../declare/field.ts';
 import type { FileInput, FileOptions, StoredFile } from '../../../declare/file.ts';
-import { findVariantError, variantSchema } from '../../../platform/data/storage/images/variant.ts';
+import { variantSchema } from '../../../platform/data/storage/images/variant.ts';
 import { canonicalType, KNOWN_TYPES, suggestMediaType } from '../../../platform/data/storage/media-types/names.ts';
 import { findUnknownOptions } from '../../../platform/helpers/did-you-mean.ts';
+import { findMissingPackage } from '../../../platform/helpers/optional-package.ts';
 import { parseSettings } from '../../../platform/helpers/parse-settings.ts';
 import { matchesMediaType } from '../../../platform/http/bodies/body-stream.ts';
 import type { FieldType } from '../field-type.ts';
@@ -77,7 +78,7 @@ function findVariantErrors(variants: NonNullable<NonNullable<FileOptions['image'
       else errors.push(`${path} ${issue.message}`);
     }
   }
-  const missing = findVariantError();
+  const missing = findMissingPackage('image.variants', ['sharp']);
   return missing === undefined ? errors : [...errors, missing];
 }
 

@@ -1,4 +1,3 @@
-import { createRequire } from 'node:module';
 import { Readable } from 'node:stream';
 import type { Sharp } from 'sharp';
 import { z } from 'zod';
@@ -57,20 +56,6 @@ interface EncodedVariant {
   bytes: number;
   width: number;
   height: number;
-}
-
-const requirePackage = createRequire(import.meta.url);
-
-/**
- * Returns a configuration error if variants cannot be created; undefined if they can. Call it at start if a field declares variants.
- */
-export function findVariantError(): string | undefined {
-  try {
-    requirePackage.resolve('sharp');
-    return undefined;
-  } catch {
-    return 'variants need the package sharp. Run: npm install sharp';
-  }
 }
 
 const semaphore = createSemaphore(CONCURRENT_VARIANTS, { maxQueue: MAX_WAITING });

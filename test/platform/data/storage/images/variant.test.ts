@@ -3,7 +3,6 @@ import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import {
   createVariant,
-  findVariantError,
   type ImageVariantInput,
   variantSchema,
 } from '../../../../../src/platform/data/storage/images/variant.ts';
@@ -149,8 +148,4 @@ test.each<[object, string]>([
 
 test('an unknown option of a declaration is refused', () => {
   expect(variantSchema.safeParse({ width: 10, heigth: 10 }).success).toBe(false);
-});
-
-test('variants can be created where sharp is installed', () => {
-  expect(findVariantError()).toBeUndefined();
 });

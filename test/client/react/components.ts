@@ -1,6 +1,6 @@
 import type { QueryClient } from '@tanstack/react-query';
 import { createElement, type ReactNode, StrictMode, useState } from 'react';
-import type { Client } from '../../packages/client/src/index.ts';
+import type { Client } from '../../../packages/client/src/index.ts';
 import {
   BelfryProvider,
   type BelfryProviderProps,
@@ -8,7 +8,7 @@ import {
   useMutation,
   useRecord,
   useSession,
-} from '../../packages/client/src/react/index.ts';
+} from '../../../packages/client/src/react/index.ts';
 import type { ReactApi } from './app.ts';
 
 /** What the hooks of the page return, for the tests. */

@@ -3,14 +3,14 @@ import type { Browser } from 'playwright-core';
 import { createElement } from 'react';
 import { renderToString } from 'react-dom/server';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
-import { createClient } from '../../packages/client/src/index.ts';
+import { createClient } from '../../../packages/client/src/index.ts';
 import {
   type BelfryProviderProps,
   listOptions,
   recordOptions,
   resourceKey,
-} from '../../packages/client/src/react/index.ts';
-import { browserTest, closePages, startBrowser } from '../browser/browser.ts';
+} from '../../../packages/client/src/react/index.ts';
+import { browserTest, closePages, startBrowser } from '../../browser/browser.ts';
 import { openPage, type ReactApi, startReactApp } from './app.ts';
 import { TestApp } from './components.ts';
 

@@ -3,14 +3,14 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { bundleVerifyWebhook } from '../../../../scripts/package/bundle-verify-webhook.ts';
+import { bundleVerifyWebhook } from '../../scripts/package/bundle-verify-webhook.ts';
 import {
   createSignatureHeader,
   generateSigningSecrets,
   parseSigningKeys,
-} from '../../../../src/extensions/webhooks/endpoints/signing.ts';
+} from '../../src/extensions/webhooks/endpoints/signing.ts';
 
-const root = join(import.meta.dirname, '../../../..');
+const root = join(import.meta.dirname, '../..');
 const examples = [...readFileSync(join(root, 'docs/webhooks.md'), 'utf8').matchAll(/```ts\n(import [\s\S]*?)```/g)]
   .map((match) => match[1]!)
   .filter((example) => example.includes("'@belfry/verify-webhook'"));

@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net';
 import { build } from 'esbuild';
 import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, expect } from 'vitest';
-import { defineResource, defineUser, f, realtime } from '../../src/index.ts';
-import { startTestApp } from '../support/app.ts';
+import { defineResource, defineUser, f, realtime } from '../../../src/index.ts';
+import { startTestApp } from '../../support/app.ts';
 
 const post = defineResource('post', {
   fields: {

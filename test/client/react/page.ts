@@ -2,7 +2,7 @@
 import { type DehydratedState, hydrate, QueryClient } from '@tanstack/react-query';
 import { createElement } from 'react';
 import { createRoot, hydrateRoot } from 'react-dom/client';
-import { cookieStorage, createClient, type PageSession } from '../../packages/client/src/index.ts';
+import { cookieStorage, createClient, type PageSession } from '../../../packages/client/src/index.ts';
 import type { ReactApi } from './app.ts';
 import { hooks, TestApp } from './components.ts';
 

@@ -4,10 +4,10 @@ import {
   createSignatureHeader,
   generateSecret,
   parseSigningSecret,
-} from '../../../../src/extensions/webhooks/endpoints/signing.ts';
-import vectors from '../../../data/webhook-vectors.json' with { type: 'json' };
-import { anyCharacter } from '../../../support/any-text.ts';
-import { verifyWebhookBuilds } from '../../../support/webhooks/verify-webhook-builds.ts';
+} from '../../src/extensions/webhooks/endpoints/signing.ts';
+import vectors from '../data/webhook-vectors.json' with { type: 'json' };
+import { anyCharacter } from '../support/any-text.ts';
+import { verifyWebhookBuilds } from '../support/webhooks/verify-webhook-builds.ts';
 
 const SECRET = generateSecret();
 const NOW = 1_700_000_000;

@@ -10,10 +10,10 @@ import {
   generateSecret,
   parsePrivateSigningKey,
   parseSigningSecret,
-} from '../../../../src/extensions/webhooks/endpoints/signing.ts';
-import vector from '../../../data/webhook-key-pair-vector.json' with { type: 'json' };
-import { anyCharacter } from '../../../support/any-text.ts';
-import { verifyWebhookBuilds } from '../../../support/webhooks/verify-webhook-builds.ts';
+} from '../../src/extensions/webhooks/endpoints/signing.ts';
+import vector from '../data/webhook-key-pair-vector.json' with { type: 'json' };
+import { anyCharacter } from '../support/any-text.ts';
+import { verifyWebhookBuilds } from '../support/webhooks/verify-webhook-builds.ts';
 
 const { id, timestamp, body, signature, publicKey } = vector;
 const options = { now: timestamp * 1000 };

@@ -2,15 +2,15 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { bundleVerifyWebhook } from '../../../../scripts/package/bundle-verify-webhook.ts';
+import { bundleVerifyWebhook } from '../../scripts/package/bundle-verify-webhook.ts';
 import {
   createSignatureHeader,
   generateSecret,
   parseSigningSecret,
-} from '../../../../src/extensions/webhooks/endpoints/signing.ts';
-import { verifyWebhookBuilds } from '../../../support/webhooks/verify-webhook-builds.ts';
+} from '../../src/extensions/webhooks/endpoints/signing.ts';
+import { verifyWebhookBuilds } from '../support/webhooks/verify-webhook-builds.ts';
 
-const file = new URL('../../../../packages/verify-webhook/src/index.ts', import.meta.url);
+const file = new URL('../../packages/verify-webhook/src/index.ts', import.meta.url);
 const secret = generateSecret();
 const body = JSON.stringify({ type: 'post.created', timestamp: '2030-01-01T00:00:00.000Z', data: { title: 'Zoë 😀' } });
 
@@ -83,7 +83,7 @@ test('the build for browsers imports nothing, and contains the licences of its p
   expect(code.match(/^\s*import\b|\bfrom ["']|\bimport\(|\brequire\(/gm)).toBeNull();
   const comment = code.slice(0, code.indexOf('*/')).replaceAll(/^ \* ?/gm, '');
   for (const name of ['@noble/curves', '@noble/hashes']) {
-    const folder = new URL(`../../../../node_modules/${name}/`, import.meta.url);
+    const folder = new URL(`../../node_modules/${name}/`, import.meta.url);
     const { version } = JSON.parse(readFileSync(new URL('package.json', folder), 'utf8'));
     expect(comment).toContain(`${name} ${version}`);
     expect(comment).toContain(readFileSync(new URL('LICENSE', folder), 'utf8').trim());

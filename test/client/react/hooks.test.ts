@@ -1,6 +1,6 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterEach, beforeAll, beforeEach, expect } from 'vitest';
-import { browserTest, closePages, startBrowser } from '../browser/browser.ts';
+import { browserTest, closePages, startBrowser } from '../../browser/browser.ts';
 import { openPage, startReactApp, type TestPage } from './app.ts';
 
 const { url, siteUrl, posts, person } = await startReactApp();

@@ -3,7 +3,7 @@ import { build } from 'esbuild';
 import { expect, test } from 'vitest';
 
 const KIB = 1024;
-const INDEX = '../../packages/client/src/react/index.ts';
+const INDEX = '../../../packages/client/src/react/index.ts';
 
 /** Bundles an app's use of the hooks. Returns the compressed bytes that a page loads at first, without React, TanStack Query and the client. */
 async function measure(contents: string): Promise<number> {
@@ -23,7 +23,7 @@ async function measure(contents: string): Promise<number> {
       {
         name: 'client',
         setup({ onResolve }) {
-          onResolve({ filter: /\/client\// }, ({ path }) => ({ path, external: true, sideEffects: false }));
+          onResolve({ filter: /^\.\.\// }, ({ path }) => ({ path, external: true, sideEffects: false }));
         },
       },
     ],

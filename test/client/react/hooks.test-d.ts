@@ -1,6 +1,6 @@
 // Checked only by the compiler: the types of what the hooks take and return follow from the declarations.
 import { expectTypeOf } from 'vitest';
-import { type ApiError, createClient } from '../../packages/client/src/index.ts';
+import { type ApiError, createClient } from '../../../packages/client/src/index.ts';
 import {
   listOptions,
   recordOptions,
@@ -8,8 +8,8 @@ import {
   useMutation,
   useRecord,
   useSession,
-} from '../../packages/client/src/react/index.ts';
-import { createApp, defineResource, defineUser, f } from '../../src/index.ts';
+} from '../../../packages/client/src/react/index.ts';
+import { createApp, defineResource, defineUser, f } from '../../../src/index.ts';
 
 const user = defineUser({ fields: { nick: f.string() } });
 const post = defineResource('blog-post', {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { changeInList, changeView, mergeRecord } from '../../packages/client/src/react/merge.ts';
-import type { PendingChange } from '../../packages/client/src/react/pending-changes.ts';
-import type { AnyRecord } from '../../packages/client/src/react/resource.ts';
+import { changeInList, changeView, mergeRecord } from '../../../packages/client/src/react/merge.ts';
+import type { PendingChange } from '../../../packages/client/src/react/pending-changes.ts';
+import type { AnyRecord } from '../../../packages/client/src/react/resource.ts';
 
 const { applyToList } = changeView;
 const OLD = '2026-01-01T00:00:00.000Z';

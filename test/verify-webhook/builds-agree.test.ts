@@ -6,9 +6,9 @@ import {
   createSignatureHeader,
   generateKeyPair,
   parsePrivateSigningKey,
-} from '../../../../src/extensions/webhooks/endpoints/signing.ts';
-import { scaleRuns } from '../../../support/vitest/fuzz-runs.ts';
-import { type VerifyWebhookBuild, verifyWebhookBuilds } from '../../../support/webhooks/verify-webhook-builds.ts';
+} from '../../src/extensions/webhooks/endpoints/signing.ts';
+import { scaleRuns } from '../support/vitest/fuzz-runs.ts';
+import { type VerifyWebhookBuild, verifyWebhookBuilds } from '../support/webhooks/verify-webhook-builds.ts';
 
 const NOW = 1_700_000_000;
 const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64');
