@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createFakeNpm, createFolder, PRETEND, run } from './command.ts';
@@ -90,15 +90,21 @@ test('a packed Belfry is copied into the app, so that the app can be moved and b
   const cwd = createFolder();
   mkdirSync(join(cwd, 'packs'));
   const bytes = Buffer.from([0x1f, 0x8b, 8, 0]);
-  writeFileSync(join(cwd, 'packs/belfry-9.9.9.tgz'), bytes);
+  for (const name of ['belfry-9.9.9', 'belfry-client-9.9.9', 'belfry-client-9.9.8', 'belfry-verify-webhook-9.9.9'])
+    writeFileSync(join(cwd, `packs/${name}.tgz`), bytes);
   for (const [app, spec] of [
     ['relative', 'packs/belfry-9.9.9.tgz'],
     ['with-prefix', 'file:./packs/belfry-9.9.9.tgz'],
     ['absolute', join(cwd, 'packs/belfry-9.9.9.tgz')],
   ] as const) {
     expect(await run([app, '--no-install', '--belfry', spec], { cwd })).toMatchObject({ code: 0 });
-    expect(readPackage(join(cwd, app)).dependencies).toEqual({ belfry: 'file:vendor/belfry-9.9.9.tgz' });
-    expect(readFileSync(join(cwd, app, 'vendor/belfry-9.9.9.tgz'))).toEqual(bytes);
+    expect(readPackage(join(cwd, app)).dependencies).toEqual({
+      '@belfry/client': 'file:vendor/belfry-client-9.9.9.tgz',
+      '@belfry/verify-webhook': 'file:vendor/belfry-verify-webhook-9.9.9.tgz',
+      belfry: 'file:vendor/belfry-9.9.9.tgz',
+    });
+    expect(readdirSync(join(cwd, app, 'vendor'))).toHaveLength(3);
+    expect(readFileSync(join(cwd, app, 'vendor/belfry-client-9.9.9.tgz'))).toEqual(bytes);
     expect(readFileSync(join(cwd, app, 'Dockerfile'), 'utf8')).toMatch(/\nCOPY vendor \.\/vendor\nRUN npm ci /);
   }
 });

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -93,6 +93,67 @@ test('a front end compiles against the types of its server, without the types of
   expect(compile(folder, files, 'typescript5/bin/tsc')).toBe('');
 });
 
+/** A monorepo whose server and front end have installed packages of their own. */
+function createSeparateCopies(): string {
+  const folder = createProject('copies', []);
+  renameSync(join(folder, 'node_modules'), join(folder, 'modules'));
+  mkdirSync(join(folder, 'server'));
+  createProjectWith(belfry, join(folder, 'server'));
+  mkdirSync(join(folder, 'web/node_modules/@belfry'), { recursive: true });
+  renameSync(join(folder, 'modules/@belfry/client'), join(folder, 'web/node_modules/@belfry/client'));
+  rmSync(join(folder, 'modules'), { recursive: true });
+  return folder;
+}
+
+/** Changes a file, which must contain a text. */
+function change(file: string, from: string | RegExp, to: string): void {
+  const text = readFileSync(file, 'utf8');
+  expect(text).toMatch(from);
+  writeFileSync(file, text.replace(from, to));
+}
+
+test('a front end with another copy and another version of Belfry than its server has the same types', () => {
+  const folder = createSeparateCopies();
+  const files = { 'server/app.ts': SERVER, 'web/main.ts': WEB };
+  expect(compile(folder, files)).toBe('');
+  // A later version: fields and resources have more members, some of them private.
+  const declare = join(folder, 'server/node_modules/belfry/dist/declare');
+  change(
+    join(declare, 'field.d.ts'),
+    'readonly spec: FieldSpec;',
+    '#brand: unknown; label(text: string): this; readonly spec: FieldSpec;',
+  );
+  change(join(declare, 'resource.d.ts'), 'readonly $facts?: X;', 'readonly $facts?: X; readonly title?: string;');
+  change(join(declare, 'relation.d.ts'), 'readonly field: string;', 'private hidden; readonly field: string;');
+  for (const [path, version] of [
+    ['server/node_modules/belfry', '1.0.2'],
+    ['web/node_modules/@belfry/client', '1.0.1'],
+  ] as const)
+    change(join(folder, path, 'package.json'), /"version": "[^"]*"/, `"version": "${version}"`);
+  expect(compile(folder, files)).toBe('');
+  expect(compile(folder, files, 'typescript5/bin/tsc')).toBe('');
+});
+
+test('where the types of an app cannot be read, the compiler says why', () => {
+  const folder = createProject('unreadable', []);
+  const main = (type: string) => `
+    import { createClient } from '@belfry/client';
+    // biome-ignore lint: the app was not found
+    declare const missing: any;
+    declare const changed: { readonly $resources?: { name: 'post'; columns: object } };
+    interface Wrong { posts: { title: string } }
+    await createClient<${type}>().posts.list();`;
+  const messageOf = (type: string) => compile(folder, { 'web/main.ts': main(type) });
+  expect(messageOf('typeof missing')).toMatch(
+    /TS2339: .*"The type of the app is any: the compiler does not find it, or not/,
+  );
+  expect(messageOf('typeof changed')).toMatch(
+    /TS2339: .*"This client cannot read the types of the app: install the same version/,
+  );
+  expect(messageOf('Wrong')).toMatch(/TS2339: .*"This type is neither an app nor what `npx belfry types` writes"/);
+  expect(messageOf('unknown')).not.toMatch(/TS2339/);
+});
+
 test('a front end without a server in its project, and without any other package, compiles against written types', () => {
   const folder = createProject('alone', []);
   const api = `
@@ -133,7 +194,7 @@ test('@belfry/client loads no file of the server, and bundles for browsers', () 
   expect(errors).toEqual([]);
   const files = Object.keys(metafile.inputs).filter((name) => name !== 'main.js');
   expect(files.length).toBeGreaterThan(5);
-  for (const name of files) expect(name).toMatch(/^node_modules\/belfry\/dist\/client\//);
+  for (const name of files) expect(name).toMatch(/^node_modules\/@belfry\/client\/dist\//);
   const program = `
     import { createClient } from '@belfry/client';
     console.log(createClient({ url: 'https://x.example/' }).url);`;
@@ -171,7 +232,7 @@ test('a front end compiles with the hooks for React, which are client components
   const files = { 'server/app.ts': SERVER, 'web/main.tsx': REACT };
   expect(compile(folder, files)).toBe('');
   expect(compile(folder, files, 'typescript5/bin/tsc')).toBe('');
-  const textOf = (name: string) => readFileSync(join(folder, 'node_modules/belfry/dist/react', name), 'utf8');
+  const textOf = (name: string) => readFileSync(join(folder, 'node_modules/@belfry/client/dist/react', name), 'utf8');
   expect(textOf('use-list.js')).toMatch(/^'use client'/);
   // Server components use these.
   for (const name of ['index.js', 'options.js', 'keys.js']) expect(textOf(name)).not.toMatch(/^'use client'/);
@@ -182,5 +243,5 @@ test('a front end compiles with the hooks for React, which are client components
     ...{ bundle: true, splitting: true, format: 'esm', platform: 'browser', external: ['react', '@tanstack/*'] },
   });
   for (const name of Object.keys(metafile.inputs).filter((one) => one !== 'main.js'))
-    expect(name).toMatch(/^node_modules\/belfry\/dist\/(client|react)\//);
+    expect(name).toMatch(/^node_modules\/@belfry\/client\/dist\//);
 });

@@ -1,21 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import {
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, expect, test, vi } from 'vitest';
 import { bundleVerifyWebhook } from '../../scripts/package/bundle-verify-webhook.ts';
 import vectors from '../data/webhook-vectors.json' with { type: 'json' };
-import { providePackages } from './packages.ts';
+import { createProjectWith, providePackages, unpackInto } from './packages.ts';
 
 // Building takes long on a busy machine.
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
@@ -30,7 +21,8 @@ function run(...args: string[]): { code: number | null; output: string } {
   return { code: status, output: stdout + stderr };
 }
 
-const { belfry: tarball } = await providePackages();
+const packages = await providePackages();
+const { belfry: tarball } = packages;
 
 test('the package is built and packed, and small', () => {
   expect(tarball).toMatch(/\/belfry-\d+\.\d+\.\d+[^/]*\.tgz$/);
@@ -59,21 +51,44 @@ test('the package contains the pages, the migrations and the licence, but neithe
   expect(files.filter((name) => /^package\/(src|test|scripts|bench|workers|dist\/app)\//.test(name))).toEqual([]);
 });
 
-test('the modules of the server are bundled, but not those that the bundlers of pages load', () => {
-  const { stdout } = spawnSync('tar', ['tzf', tarball], { encoding: 'utf8' });
-  const modules = stdout.split('\n').filter((name) => name.endsWith('.js') && !name.includes('/page/'));
-  const [unbundled, server] = [true, false].map((wanted) =>
-    modules.filter((name) => /dist\/(client|react)\//.test(name) === wanted),
-  );
-  expect(server!.length).toBeLessThan(80);
-  expect(unbundled!.length).toBeGreaterThan(50);
+/** The names of the files in a package. */
+const filesOf = (path: string) => spawnSync('tar', ['tzf', path], { encoding: 'utf8' }).stdout.split('\n');
+
+test('the modules of the server are bundled, but not those of the client, of which bundlers take what a page uses', () => {
+  const isModule = (name: string) => name.endsWith('.js') && !name.includes('/page/');
+  expect(filesOf(tarball).filter(isModule).length).toBeLessThan(80);
+  expect(filesOf(packages.client).filter(isModule).length).toBeGreaterThan(50);
 });
 
-test('publint and attw find no problem', () => {
-  const publint = run('node_modules/publint/src/cli.js', '--strict', tarball);
+test('the declarations of the package are those that its entry points refer to', () => {
+  const declarations = filesOf(tarball).filter((name) => name.endsWith('.d.ts'));
+  expect(declarations).toContain('package/dist/declare/resource.d.ts');
+  expect(declarations).not.toContain('package/dist/cli/belfry.d.ts');
+});
+
+test.each(Object.entries(packages))('publint and attw find no problem in %s', (name, path) => {
+  const publint = run('node_modules/publint/src/cli.js', '--strict', path);
   expect({ publint, code: publint.code }).toMatchObject({ code: 0 });
-  const attw = run('node_modules/@arethetypeswrong/cli/dist/index.js', '--profile', 'esm-only', tarball);
+  // It has a command, and no module to import.
+  if (name === 'createBelfry') return;
+  const attw = run('node_modules/@arethetypeswrong/cli/dist/index.js', '--profile', 'esm-only', path);
   expect({ attw, code: attw.code }).toMatchObject({ code: 0 });
+});
+
+test('all packages have one version, and depend on each other in exactly this version', () => {
+  const manifests = Object.values(packages).map((path) =>
+    JSON.parse(spawnSync('tar', ['xzOf', path, 'package/package.json'], { encoding: 'utf8' }).stdout),
+  );
+  const [{ version, dependencies }] = manifests;
+  expect(manifests.map((manifest) => [manifest.name, manifest.version, manifest.license])).toEqual([
+    ['belfry', version, 'MIT'],
+    ['@belfry/client', version, 'MIT'],
+    ['@belfry/verify-webhook', version, 'MIT'],
+    ['create-belfry', version, 'MIT'],
+  ]);
+  expect(dependencies).toMatchObject({ '@belfry/client': version, '@belfry/verify-webhook': version });
+  for (const { dependencies = {}, scripts, devDependencies, workspaces } of manifests.slice(1))
+    expect([dependencies, scripts, devDependencies, workspaces]).toEqual([{}, undefined, undefined, undefined]);
 });
 
 test('declarations name compiled modules', () => {
@@ -82,10 +97,22 @@ test('declarations name compiled modules', () => {
   expect(stdout).not.toMatch(/\.ts['"]/);
 });
 
-/** The package in a project that has no other packages. */
-const installed = join(folder, 'node_modules/belfry');
-mkdirSync(installed, { recursive: true });
-spawnSync('tar', ['xzf', tarball, '-C', installed, '--strip-components=1']);
+/** The verifier in a project that has no other packages. */
+const installed = join(folder, 'node_modules/@belfry/verify-webhook');
+unpackInto(folder, '@belfry/verify-webhook', packages.verifyWebhook);
+
+/** The bytes of all files in a folder. */
+const sizeOf = (path: string) =>
+  readdirSync(path, { recursive: true, encoding: 'utf8' }).reduce((sum, name) => {
+    const stats = statSync(join(path, name));
+    return stats.isFile() ? sum + stats.size : sum;
+  }, 0);
+
+test('the client and the verifier are small once they are installed', () => {
+  unpackInto(folder, '@belfry/client', packages.client);
+  expect(sizeOf(join(folder, 'node_modules/@belfry/client'))).toBeLessThan(1_000_000);
+  expect(sizeOf(installed)).toBeLessThan(100_000);
+});
 
 /** A receiver that prints the modules it loads, and the payload of the first vector. */
 const RECEIVER = `
@@ -98,32 +125,32 @@ const RECEIVER = `
   console.log(JSON.stringify([verifyWebhook(secret, headers, body, { now: timestamp * 1000 }), loaded]));`;
 
 test.each([
-  ['Node', [], ['verify-webhook.js', 'node:crypto']],
-  ['a browser', ['--conditions=browser'], ['verify-webhook.browser.js']],
-  ['a worker', ['--conditions=worker'], ['verify-webhook.browser.js']],
-  ['Cloudflare Workers', ['--conditions=workerd'], ['verify-webhook.browser.js']],
-])('without any of its dependencies, @belfry/verify-webhook loads one file in %s', (_, conditions, modules) => {
+  ['Node', [], ['index.js', 'node:crypto']],
+  ['a browser', ['--conditions=browser'], ['index.browser.js']],
+  ['a worker', ['--conditions=worker'], ['index.browser.js']],
+  ['Cloudflare Workers', ['--conditions=workerd'], ['index.browser.js']],
+])('without any other package, @belfry/verify-webhook loads one file in %s', (_, conditions, modules) => {
   const receiver = join(folder, 'receiver.mjs');
   writeFileSync(receiver, RECEIVER);
   const { code, output } = run(...conditions, receiver);
-  const urlOf = (name: string) =>
-    name.includes(':') ? name : pathToFileURL(join(installed, 'dist/extensions/webhooks', name)).href;
+  const urlOf = (name: string) => (name.includes(':') ? name : pathToFileURL(join(installed, 'dist', name)).href);
   expect({ code, output }).toMatchObject({ code: 0 });
   expect(JSON.parse(output)).toEqual([JSON.parse(vectors[0]!.body), modules.map(urlOf)]);
 });
 
-test('@belfry/verify-webhook is the same in belfry', () => {
-  const file = join(installed, 'dist/extensions/webhooks/verify-webhook.js');
-  const program = `
-    const [a, b] = await Promise.all(['belfry', ${JSON.stringify(pathToFileURL(file).href)}].map((name) => import(name)));
-    console.log(a.WebhookVerificationError === b.WebhookVerificationError, a.verifyWebhook === b.verifyWebhook);`;
-  symlinkSync(resolve('node_modules'), join(installed, 'node_modules'));
-  writeFileSync(join(folder, 'same.mjs'), program);
-  expect(run(join(folder, 'same.mjs'))).toEqual({ code: 0, output: 'true true\n' });
-  rmSync(join(installed, 'node_modules'));
+test('the names from before the packages lead to the same classes and functions', () => {
+  const project = createProjectWith(packages, join(folder, 'former'));
+  writeFileSync(
+    join(project, 'same.js'),
+    `
+    const names = ['@belfry/client', 'belfry/client', '@belfry/client/react', 'belfry/react', '@belfry/verify-webhook', 'belfry/verify-webhook', 'belfry'];
+    const [client, oldClient, react, oldReact, verifier, oldVerifier, belfry] = await Promise.all(names.map((name) => import(name)));
+    const isSame = (one, other) => Object.keys(one).every((name) => one[name] === other[name]);
+    console.log(isSame(client, oldClient), isSame(react, oldReact), isSame(verifier, oldVerifier), isSame(verifier, belfry));`,
+  );
+  expect(run(join(project, 'same.js'))).toEqual({ code: 0, output: 'true true true true\n' });
 });
 
 test('the file for browsers is the one that the tests of verify-webhook use', () => {
-  const file = join(installed, 'dist/extensions/webhooks/verify-webhook.browser.js');
-  expect(readFileSync(file, 'utf8')).toBe(bundleVerifyWebhook());
+  expect(readFileSync(join(installed, 'dist/index.browser.js'), 'utf8')).toBe(bundleVerifyWebhook());
 });

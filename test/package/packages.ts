@@ -63,7 +63,7 @@ const listPackages = () =>
   readdirSync('node_modules').filter((name) => !/^(\.|belfry$|create-belfry$|@belfry$)/.test(name));
 
 /** Unpacks a package into the `node_modules` of a folder. */
-function unpackInto(folder: string, name: string, tarball: string): void {
+export function unpackInto(folder: string, name: string, tarball: string): void {
   const installed = join(folder, 'node_modules', name);
   mkdirSync(installed, { recursive: true });
   spawnSync('tar', ['xzf', tarball, '-C', installed, '--strip-components=1']);
