@@ -4,12 +4,16 @@
 FROM node:24-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
+COPY packages ./packages
+COPY create-belfry/package.json ./create-belfry/
 # The link makes the command `belfry` available at the same path as in an app that depends on the package.
 RUN npm ci --omit=dev --ignore-scripts && ln -s ../../bin/belfry.mjs node_modules/.bin/belfry
 
 FROM node:24-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
+COPY packages ./packages
+COPY create-belfry/package.json ./create-belfry/
 RUN npm ci --ignore-scripts
 COPY tsconfig.json ./
 COPY scripts ./scripts
@@ -22,6 +26,8 @@ ENV NODE_ENV=production NODE_COMPILE_CACHE=/tmp/compiled
 WORKDIR /app
 # What changes least comes first.
 COPY --from=packages /app/node_modules ./node_modules
+# Node runs their sources.
+COPY packages ./packages
 COPY package.json ./
 COPY bin ./bin
 COPY migrations ./migrations
