@@ -42,7 +42,7 @@ export async function measureBundle(contents: string, folder: string): Promise<B
   const core = closure('out/stdin.js');
   const dynamic = new Set(Object.keys(metafile.outputs).flatMap((path) => importsOf(path, 'dynamic-import')));
   const later = [...dynamic].map((path) => {
-    const module = metafile.outputs[path]!.entryPoint!.replace(/^.*src\/client\//, '');
+    const module = metafile.outputs[path]!.entryPoint!.replace(/^.*packages\/client\/src\//, '');
     return [module, sum([...closure(path)].filter((one) => !core.has(one)))];
   });
   return { core: sum(core), later: Object.fromEntries(later) };

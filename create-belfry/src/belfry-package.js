@@ -55,14 +55,12 @@ export function readBelfryPackage(given) {
  */
 function findPackagesBeside(tarball) {
   const [, version] = /^belfry-(\d.*)\.tgz$/.exec(basename(tarball)) ?? [];
-  if (version === undefined) return {};
   const folder = dirname(tarball);
-  const names = readdirSync(folder).filter((file) => file.startsWith('belfry-') && file.endsWith(`-${version}.tgz`));
-  return Object.fromEntries(
-    names
-      .sort()
-      .map((file) => [`@belfry/${file.slice('belfry-'.length, -`-${version}.tgz`.length)}`, join(folder, file)]),
-  );
+  const found = readdirSync(folder).flatMap((file) => {
+    const [, name, its] = /^belfry-([a-z][a-z-]*)-(\d.*)\.tgz$/.exec(file) ?? [];
+    return name !== undefined && its === version ? [[`@belfry/${name}`, join(folder, file)]] : [];
+  });
+  return Object.fromEntries(found.sort());
 }
 
 /**

@@ -19,7 +19,8 @@ const LOCK_FILES = [
 function findUnpinnedPackages(file: string): string[] {
   const { packages } = JSON.parse(readFileSync(file, 'utf8')) as LockFile;
   return Object.entries(packages).flatMap(([path, entry]) => {
-    if (path === '' || entry.link) return [];
+    // The packages of this repository are linked, not installed.
+    if (entry.link || !path.includes('node_modules/')) return [];
     if (entry.integrity === undefined)
       return `${file}: ${path} has no integrity. Delete the lock file, then run: npm install --package-lock-only`;
     if (entry.resolved !== undefined)

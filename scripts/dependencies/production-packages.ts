@@ -6,6 +6,9 @@ export interface LockedPackage {
   version: string;
   license?: string;
   integrity?: string;
+  /** The package is in the folder `resolved` of this repository. */
+  link?: boolean;
+  resolved?: string;
   dependencies?: Record<string, string>;
   optionalDependencies?: Record<string, string>;
   peerDependencies?: Record<string, string>;
@@ -56,7 +59,8 @@ export function listProductionPackages({ packages }: LockFile): Map<string, Prod
     const known = found.get(path);
     // Visit a package again if it turns out to be required, because then so are the packages that it needs.
     if (known !== undefined && (optional || !known.optional)) return;
-    const locked = packages[path]!;
+    const { link, resolved } = packages[path]!;
+    const locked = packages[link ? resolved! : path]!;
     const entry: ProductionPackage = { locked, optional, needs: [] };
     found.set(path, entry);
     for (const need of listNeeds(locked)) {

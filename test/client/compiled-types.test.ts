@@ -51,7 +51,7 @@ test('the types that belfry types writes accept and refuse the same program as t
   const program = readFileSync(join(import.meta.dirname, 'library.test-d.ts'), 'utf8')
     .replace("import type { app } from './library-app.ts';", "import type { Api } from './api.ts';")
     .replace('type Library = typeof app;', 'type Library = Api;')
-    .replaceAll("'../../src/", "'../../../src/");
+    .replaceAll(/'\.\.\/\.\.\/(src|packages)\//g, "'../../../$1/");
   expect(program).toContain('type Library = Api;');
   writeFileSync(join(folder, 'program.ts'), program);
   expect(await compile(['api.ts', 'program.ts'])).toBe('');

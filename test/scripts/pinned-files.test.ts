@@ -36,7 +36,7 @@ test.each(['package-lock.json', 'scripts/node/package-lock.json'])(
     let name = '';
     edit(file, (text) => {
       const lock = JSON.parse(text);
-      name = Object.keys(lock.packages).at(-1)!;
+      name = Object.keys(lock.packages).findLast((path) => lock.packages[path].integrity !== undefined)!;
       delete lock.packages[name].integrity;
       return JSON.stringify(lock);
     });

@@ -1,4 +1,4 @@
-import { renamedExports, renamedSettings } from '../../platform/settings/former-names.ts';
+import { renamedExports, renamedModules, renamedSettings } from '../../platform/settings/former-names.ts';
 import { type Token, tokenize } from './tokens.ts';
 
 /** A place in a file that was renamed. */
@@ -18,7 +18,7 @@ interface Edit {
 
 const OPENING = '({[';
 const CLOSING = ')}]';
-const PACKAGES = /^['"]belfry(?:\/client)?['"]$/;
+const PACKAGES = /^['"](?:belfry(?:\/client)?|@belfry\/client)['"]$/;
 
 const isMark = (token: Token | undefined, text: string) => token?.kind === 'mark' && token.text === text;
 
@@ -142,6 +142,16 @@ function findImports(tokens: readonly Token[]): ImportedName[] {
   return found;
 }
 
+/** Renames modules wherever a text names one: in imports, exports, and mocks of tests. */
+function renameModules(file: FileEdits): void {
+  for (const token of file.tokens) {
+    const from = token.kind === 'text' ? token.text.slice(1, -1) : '';
+    if (!Object.hasOwn(renamedModules, from)) continue;
+    const to = renamedModules[from]!;
+    file.add(token, token.text.replace(from, to), { from, to });
+  }
+}
+
 /** Renames what is imported from Belfry and every use of it. A name that is imported under another one is renamed in the import only. */
 function renameExports(file: FileEdits, imports: readonly ImportedName[]): void {
   const { tokens } = file;
@@ -167,6 +177,7 @@ function renameExports(file: FileEdits, imports: readonly ImportedName[]): void 
 export function renameInSource(source: string): { source: string; renamings: Renaming[] } {
   const file = new FileEdits(source);
   const imports = findImports(file.tokens);
+  renameModules(file);
   renameExports(file, imports);
   // Settings are those of Belfry only in a file that uses it, and options only in calls of what it exports.
   const sections = new Map(imports.map(({ token, local }) => [local, token.text]));

@@ -50,6 +50,13 @@ export const renamedExports: Readonly<Record<string, { to: string; code?: string
   developerConsole: { to: 'adminConsole', code: 'BELFRY_DEP0021' },
 };
 
+/** The modules of Belfry that are packages of their own. */
+export const renamedModules: Readonly<Record<string, string>> = {
+  'belfry/client': '@belfry/client',
+  'belfry/react': '@belfry/client/react',
+  'belfry/verify-webhook': '@belfry/verify-webhook',
+};
+
 const warned = new Set<string>();
 
 /** Warns once per process that a former name is used. @param code such as `BELFRY_DEP0001` */

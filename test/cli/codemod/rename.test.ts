@@ -123,6 +123,24 @@ describe('a setting', () => {
   });
 });
 
+test('modules that became packages are renamed in imports, exports and mocks, and in no comment', () => {
+  const before = `import { createClient } from 'belfry/client';
+export { useList } from "belfry/react";
+const { verifyWebhook } = await import('belfry/verify-webhook'); // belfry/verify-webhook
+vi.mock('belfry/client', () => ({}));
+const other = ['belfry/clients', 'my-belfry/client', 'belfry/testing'];
+`;
+  const { source, renamings } = renameInSource(before);
+  expect(source).toBe(`import { createClient } from '@belfry/client';
+export { useList } from "@belfry/client/react";
+const { verifyWebhook } = await import('@belfry/verify-webhook'); // belfry/verify-webhook
+vi.mock('@belfry/client', () => ({}));
+const other = ['belfry/clients', 'my-belfry/client', 'belfry/testing'];
+`);
+  expect(renamings.map(({ line }) => line)).toEqual([1, 2, 3, 4]);
+  expect(renameInSource(source)).toEqual({ source, renamings: [] });
+});
+
 test('settings and options are renamed by what a file imports from Belfry', () => {
   const aliased =
     "import { passkeys as keys } from 'belfry';\nkeys({ maxPerUser: 1 });\nconst settings = { jobs: { retentionDays: 1 } };";
