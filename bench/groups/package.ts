@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync, rmSync, statSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { build } from '../../scripts/package/build.ts';
-import { pack } from '../../scripts/package/pack.ts';
+import { packAll } from '../../scripts/package/pack.ts';
 import { findFreePort } from '../../src/dev-servers/server.ts';
 import { createTestApi } from '../../src/testing/api.ts';
 import {
@@ -11,6 +11,7 @@ import {
   createSandbox,
   type PackagedApp,
   type RunningCommand,
+  type Sandbox,
   waitForHttp,
 } from '../../test/package/packaged-app.ts';
 import type { Bench, Figure, Group } from '../figure.ts';
@@ -36,6 +37,13 @@ function measureFolder(folder: string): number {
     if (stats?.isFile()) sizes.set(stats.ino, stats.size);
   }
   return [...sizes.values()].reduce((sum, size) => sum + size, 0) / 2 ** 20;
+}
+
+/** Returns the size of a package that depends on nothing, in MB. */
+function measureUnpacked({ root }: Sandbox, tarball: string): number {
+  const folder = mkdtempSync(join(root, 'unpacked-'));
+  execFileSync('tar', ['xzf', tarball, '-C', folder]);
+  return measureFolder(folder);
 }
 
 /** Starts the dev server of an app, and runs work as soon as it answers. Returns the seconds until then and until the end of the work. */
@@ -137,6 +145,8 @@ const FIGURES = [
   'size',
   'installed',
   'installed.production',
+  'client',
+  'verify-webhook',
   'memory',
   'memory.single',
   'start',
@@ -152,12 +162,14 @@ export const packaged: Group = {
     const sandbox = createSandbox();
     try {
       build();
-      const packages = {
-        belfry: pack(resolve('.'), join(sandbox.root, 'packages')),
-        createBelfry: pack(resolve('create-belfry'), join(sandbox.root, 'packages')),
-      };
+      const [belfry, client, verifyWebhook, createBelfry] = packAll(join(sandbox.root, 'packages')) as [
+        string,
+        string,
+        string,
+        string,
+      ];
       const begin = performance.now();
-      const app = await createPackagedApp(sandbox, packages);
+      const app = await createPackagedApp(sandbox, { belfry, createBelfry });
       const created = secondsSince(begin);
       const first = await runDev(app, createFirstRecord);
       const again = await runDev(app);
@@ -173,13 +185,25 @@ export const packaged: Group = {
         seconds('package.create', created, 'create-belfry, with the installation'),
         seconds('package.dev', first.answered, 'the first `npm run dev` of an app until it answers'),
         seconds('package.dev.again', again.answered, 'the second one'),
-        { name: 'package.size', value: statSync(packages.belfry).size, unit: 'bytes', note: 'the packed Belfry' },
+        { name: 'package.size', value: statSync(belfry).size, unit: 'bytes', note: 'the packed Belfry' },
         { name: 'package.installed', value: withDevelopment, unit: 'MB', note: 'node_modules of an app' },
         {
           name: 'package.installed.production',
           value: measureFolder(modules),
           unit: 'MB',
           note: 'the packages in its image',
+        },
+        {
+          name: 'package.client',
+          value: measureUnpacked(sandbox, client),
+          unit: 'MB',
+          note: '`@belfry/client`, installed',
+        },
+        {
+          name: 'package.verify-webhook',
+          value: measureUnpacked(sandbox, verifyWebhook),
+          unit: 'MB',
+          note: '`@belfry/verify-webhook`, installed',
         },
         ...production,
       ];
