@@ -1,6 +1,16 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { findReleases } from '../../scripts/package/releases.ts';
 
@@ -43,6 +53,19 @@ function readBuildVersions(folder: string): string[] {
   return BUILD_PACKAGES.map((name) => packages[`node_modules/${name}`]?.version ?? 'none');
 }
 
+/** Gives a release the packages of this repository, and its own ones that are in its folder `packages`. */
+function linkPackages(folder: string, modules: string): void {
+  mkdirSync(modules);
+  for (const name of readdirSync('node_modules'))
+    if (name !== '@belfry') symlinkSync(resolve('node_modules', name), join(modules, name));
+  for (const manifest of globSync('packages/*/package.json', { cwd: folder })) {
+    const link = join(modules, JSON.parse(readFileSync(join(folder, manifest), 'utf8')).name);
+    mkdirSync(dirname(link), { recursive: true });
+    // Relative, because the folder moves when it is complete.
+    symlinkSync(relative(dirname(link), join(folder, dirname(manifest))), link);
+  }
+}
+
 /**
  * Packs the release in a folder with the packages of this repository if they give the same result, which saves half a minute, otherwise
  * with those of its own lock file.
@@ -51,13 +74,13 @@ function buildRelease(folder: string): void {
   const pack = () => run(folder, process.execPath, 'scripts/package/pack.ts', '--to', 'packages');
   const modules = join(folder, 'node_modules');
   if (isDeepStrictEqual(readBuildVersions(folder), readBuildVersions('.'))) {
-    symlinkSync(resolve('node_modules'), modules);
+    linkPackages(folder, modules);
     try {
       pack();
       return;
     } catch {
       // The release does not compile with the types of newer packages.
-      rmSync(modules);
+      rmSync(modules, { recursive: true });
     }
   }
   run(folder, 'npm', 'ci', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund');
