@@ -18,7 +18,7 @@ RUN npm ci --ignore-scripts
 COPY tsconfig.json ./
 COPY scripts ./scripts
 COPY src ./src
-RUN npm run build && echo "export { app } from './dist/app/index.js';" > belfry.config.js
+RUN npm run pack -- --workspaces published && echo "export { app } from './dist/app/index.js';" > belfry.config.js
 
 FROM node:24-slim
 # Keep compiled code between starts of a container.
@@ -26,11 +26,10 @@ ENV NODE_ENV=production NODE_COMPILE_CACHE=/tmp/compiled
 WORKDIR /app
 # What changes least comes first.
 COPY --from=packages /app/node_modules ./node_modules
-# Node runs their sources.
-COPY packages ./packages
 COPY package.json ./
 COPY bin ./bin
 COPY migrations ./migrations
+COPY --from=build /app/published ./packages
 COPY --from=build /app/dist ./dist
 COPY --from=build /app/belfry.config.js ./
 

@@ -5,8 +5,11 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
+/** The folders of the packages that `belfry` depends on. */
+export const WORKSPACES = ['packages/client', 'packages/verify-webhook'];
+
 /** The folders of the packages that are compiled. `belfry` is the repository itself. */
-export const COMPILED_PACKAGES = ['.', 'packages/client', 'packages/verify-webhook'];
+export const COMPILED_PACKAGES = ['.', ...WORKSPACES];
 
 /** The folders of all packages. Their versions are always the same. */
 export const PACKAGES = [...COMPILED_PACKAGES, 'create-belfry'];

@@ -1,21 +1,22 @@
 // `npm run pack -- --to <folder>`: builds the packages and writes them as npm would publish them: belfry-<version>.tgz, belfry-client-<version>.tgz
-// and so on. Prints their paths, that of `belfry` first.
+// and so on. Prints their paths, that of `belfry` first. `--workspaces <folder>` writes only the folders of those below `packages/`, for the image.
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { build } from './build.ts';
-import { PACKAGES, publishedManifest } from './manifest.ts';
+import { PACKAGES, publishedManifest, WORKSPACES } from './manifest.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** What npm publishes of every package, besides what its manifest names. */
 const ALWAYS = ['README.md', 'LICENSE'];
 
-/** Copies what npm publishes of a package into an empty folder. */
+/** Copies what npm publishes of a package into a folder. */
 function stage(folder: string, stageFolder: string): void {
+  mkdirSync(stageFolder, { recursive: true });
   const manifest = publishedManifest(folder);
   writeFileSync(join(stageFolder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
   const cwd = join(root, folder);
@@ -58,9 +59,11 @@ export const packAll = (to: string): string[] => PACKAGES.map((folder) => pack(f
 
 if (import.meta.main) {
   try {
-    const { values } = parseArgs({ options: { to: { type: 'string', default: '.data/packages' } } });
+    const options = { to: { type: 'string', default: '.data/packages' }, workspaces: { type: 'string' } } as const;
+    const { to, workspaces } = parseArgs({ options }).values;
     build();
-    for (const path of packAll(values.to)) console.log(path);
+    if (workspaces === undefined) for (const path of packAll(to)) console.log(path);
+    else for (const folder of WORKSPACES) stage(folder, join(workspaces, basename(folder)));
   } catch (error) {
     console.error((error as Error).message);
     process.exit(1);

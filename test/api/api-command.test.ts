@@ -9,7 +9,7 @@ vi.setConfig({ testTimeout: 600_000 });
 
 const copy = mkdtempSync(join(tmpdir(), 'belfry-api-'));
 afterAll(() => rmSync(copy, { recursive: true }));
-for (const name of ['src', 'scripts', 'api', 'migrations', 'package.json', 'tsconfig.json'])
+for (const name of ['src', 'packages', 'scripts', 'api', 'migrations', 'package.json', 'tsconfig.json'])
   cpSync(name, join(copy, name), { recursive: true, filter: (path) => !path.includes('node_modules') });
 const CHANGELOG = '# Changelog\n\n## Unreleased\n\n## 1.0.0 - 2030-01-01\n';
 writeFileSync(join(copy, 'CHANGELOG.md'), CHANGELOG);

@@ -87,8 +87,11 @@ test('the image contains the compiled package, the compiled app and the migratio
     'migrations',
     'node_modules',
     'package.json',
+    'packages',
   ]);
-  const sources = globSync('{bin,dist}/**/*.ts', { cwd: image.workdir }).filter((file) => !file.endsWith('.d.ts'));
+  const sources = globSync('{bin,dist,packages}/**/*.ts', { cwd: image.workdir }).filter(
+    (file) => !file.endsWith('.d.ts'),
+  );
   expect(sources).toEqual([]);
   expect(existsSync(join(image.workdir, 'dist/push/page/sw.js'))).toBe(true);
 });
@@ -100,9 +103,13 @@ test('the image contains the packages of the CycloneDX document: no development 
   };
   const describe = (one: (typeof components)[number]) => `${toName(one.group, one.name)}@${one.version}`;
   const lock = JSON.parse(readFileSync(join(image.workdir, 'node_modules/.package-lock.json'), 'utf8'));
-  const installed = Object.entries<{ name?: string; version: string }>(lock.packages).map(
-    ([path, { name, version }]) => `${name ?? path.split('node_modules/').at(-1)}@${version}`,
-  );
+  const packages = lock.packages as Record<string, { name?: string; version: string; link?: true; resolved: string }>;
+  const installed = Object.entries(packages)
+    .filter(([path]) => path.startsWith('node_modules/'))
+    .map(([path, { name, version, link, resolved }]) => {
+      const installedVersion = link ? packages[resolved]!.version : version;
+      return `${name ?? path.split('node_modules/').at(-1)}@${installedVersion}`;
+    });
   expect(components.map(describe)).toEqual(expect.arrayContaining(installed));
   const required = components.filter(({ scope }) => scope === 'required').map(describe);
   expect(installed).toEqual(expect.arrayContaining(required));
