@@ -6,8 +6,8 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY packages ./packages
 COPY create-belfry/package.json ./create-belfry/
-# The link makes the command `belfry` available at the same path as in an app that depends on the package.
-RUN npm ci --omit=dev --ignore-scripts && ln -s ../../bin/belfry.mjs node_modules/.bin/belfry
+# The link makes the command `belfry` available at the same path as in an app that depends on the package. The image creates no apps.
+RUN npm ci --omit=dev --ignore-scripts && rm node_modules/create-belfry && ln -s ../../bin/belfry.mjs node_modules/.bin/belfry
 
 FROM node:24-slim AS build
 WORKDIR /app

@@ -105,7 +105,7 @@ test('the image contains the packages of the CycloneDX document: no development 
   const lock = JSON.parse(readFileSync(join(image.workdir, 'node_modules/.package-lock.json'), 'utf8'));
   const packages = lock.packages as Record<string, { name?: string; version: string; link?: true; resolved: string }>;
   const installed = Object.entries(packages)
-    .filter(([path]) => path.startsWith('node_modules/'))
+    .filter(([path]) => path.startsWith('node_modules/') && existsSync(join(image.workdir, path)))
     .map(([path, { name, version, link, resolved }]) => {
       const installedVersion = link ? packages[resolved]!.version : version;
       return `${name ?? path.split('node_modules/').at(-1)}@${installedVersion}`;
