@@ -17,7 +17,7 @@ export type {
 } from './declare/constraint.ts';
 export type { Deprecation } from './declare/deprecation.ts';
 export type { RecordAction, RecordEvent } from './declare/events.ts';
-export type { Extension } from './declare/extension.ts';
+export type { Extension, ExtensionAdditions } from './declare/extension.ts';
 export type { Field, Fields } from './declare/field.ts';
 export type { FileInput, FileOptions, FilesApi, StoredFile } from './declare/file.ts';
 export type { StoredRecord } from './declare/host.ts';
@@ -44,6 +44,7 @@ export type { PushResult, PushSender } from './declare/push.ts';
 export type {
   AnyResource,
   ExtensionResourceOptions,
+  FactsOf,
   HookContext,
   Hooks,
   Resource,
@@ -53,7 +54,7 @@ export type {
   Service,
 } from './declare/resource.ts';
 export { defineResource } from './declare/resource.ts';
-export type { Auth, Route, RouteBuilder, RouteContext } from './declare/route.ts';
+export type { Auth, Route, RouteBuilder, RouteContext, TypedRoute } from './declare/route.ts';
 export { recordShape } from './declare/route.ts';
 export type { MailOutlet, PublishEvent, Senders } from './declare/senders.ts';
 export type { ActAs, AnyService, Page, Services, Transaction } from './declare/service.ts';

@@ -118,6 +118,13 @@ describe.concurrent('an app that npm create belfry made', () => {
     expect(tests).toMatch(/Tests +3 passed/);
   });
 
+  test('has types that a compiler can write to declarations, for projects that refer to it', async () => {
+    const options = ['--declaration', '--emitDeclarationOnly', '--noEmit', 'false', '--outDir', 'declarations'];
+    await app.run('npx', ['tsc', ...options]);
+    expect(readFileSync(join(app.folder, 'declarations/src/app.d.ts'), 'utf8')).toContain('"post"');
+    rmSync(join(app.folder, 'declarations'), { recursive: true });
+  });
+
   test('passes its type check with the example empty, too', async () => {
     const options = ['--no-install'];
     const empty = await createPackagedApp(sandbox, { ...packages, name: 'no-posts', example: 'empty', options });

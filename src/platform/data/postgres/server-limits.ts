@@ -58,7 +58,8 @@ export async function readConnectionLimits(database: Database): Promise<Connecti
   ].filter(({ allowed }) => allowed >= 0);
   // The limit that leaves the fewest connections to this process.
   const { allowed, others } = limits.reduce((a, b) => (b.allowed - b.others < a.allowed - a.others ? b : a));
-  return { poolMax: max, allowed, openElsewhere: others, processes, pooler };
+  // Postgres counts a connection that this process has just opened a moment later.
+  return { poolMax: max, allowed, openElsewhere: Math.max(0, others), processes, pooler };
 }
 
 /** Whether a process can open all of its connections now. A pooler's clients are not connections of the server. */
