@@ -58,7 +58,10 @@ export function readManifest(folder: string): Manifest {
   return JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'));
 }
 
-/** Makes the dependencies of features optional, in any version that npm takes for compatible. */
+/**
+ * Makes the dependencies of features optional. In any version, because a range would forbid others to an app that uses such a package for something else;
+ * Belfry checks the version when the feature is used.
+ */
 function withOptionalFeatures(manifest: Manifest): Manifest {
   const { dependencies = {}, peerDependencies, peerDependenciesMeta } = manifest;
   const features = OPTIONAL_FEATURES.filter((name) => name in dependencies);
@@ -68,7 +71,7 @@ function withOptionalFeatures(manifest: Manifest): Manifest {
     dependencies: Object.fromEntries(Object.entries(dependencies).filter(([name]) => !features.includes(name))),
     peerDependencies: {
       ...peerDependencies,
-      ...Object.fromEntries(features.map((name) => [name, `^${dependencies[name]}`])),
+      ...Object.fromEntries(features.map((name) => [name, '*'])),
     },
     peerDependenciesMeta: {
       ...peerDependenciesMeta,

@@ -14,6 +14,9 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 /** What npm publishes of every package, besides what its manifest names. */
 const ALWAYS = ['README.md', 'LICENSE'];
 
+/** What never belongs to a package, whatever is in the folders of its files. */
+const NEVER = new Set(['.env', '.data', 'node_modules', '.DS_Store']);
+
 /** Copies what npm publishes of a package into a folder. */
 function stage(folder: string, stageFolder: string): void {
   mkdirSync(stageFolder, { recursive: true });
@@ -22,7 +25,11 @@ function stage(folder: string, stageFolder: string): void {
   const cwd = join(root, folder);
   const named = [...ALWAYS, ...(manifest.files ?? [])].filter((pattern) => !pattern.startsWith('!'));
   for (const path of globSync(named, { cwd }))
-    if (existsSync(join(cwd, path))) cpSync(join(cwd, path), join(stageFolder, path), { recursive: true });
+    if (existsSync(join(cwd, path)))
+      cpSync(join(cwd, path), join(stageFolder, path), {
+        recursive: true,
+        filter: (source) => !NEVER.has(basename(source)),
+      });
 }
 
 /**

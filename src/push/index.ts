@@ -96,19 +96,19 @@ export function createDefaultTransports(env: Environment, settings: Settings): T
   const errors: string[] = [];
   const reportError = (text: string) => errors.push(text);
   const hasVariablesWithPrefix = (prefix: string) => Object.keys(env.push).some((name) => name.startsWith(prefix));
-  const requirePackage = (service: string, name: string) => {
-    const missing = findMissingPackage(service, [name]);
+  const requirePackage = (service: string, name: string, oldest: string) => {
+    const missing = findMissingPackage(service, { [name]: oldest });
     if (missing !== undefined) reportError(missing);
   };
   const transports: Transport[] = [];
   if (hasVariablesWithPrefix('APNS_')) {
     const credentials = readApnsCredentials(env.push, { production: env.nodeEnv === 'production' }, reportError);
-    requirePackage('APNs', '@parse/node-apn');
+    requirePackage('APNs', '@parse/node-apn', '8');
     if (credentials !== undefined) transports.push(createApnsTransport(credentials));
   }
   if (hasVariablesWithPrefix('FCM_')) {
     const account = readServiceAccount(env.push.FCM_SERVICE_ACCOUNT!, reportError);
-    requirePackage('FCM', 'firebase-admin');
+    requirePackage('FCM', 'firebase-admin', '14');
     if (account !== undefined) transports.push(createFcmTransport(account));
   }
   if (hasVariablesWithPrefix('VAPID_')) {

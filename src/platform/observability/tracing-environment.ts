@@ -20,13 +20,13 @@ export interface TracingSettings {
 }
 
 /** What opentelemetry-sdk.ts imports, besides the API, which Belfry depends on. */
-const PACKAGES = [
-  '@opentelemetry/context-async-hooks',
-  '@opentelemetry/core',
-  '@opentelemetry/exporter-trace-otlp-proto',
-  '@opentelemetry/resources',
-  '@opentelemetry/sdk-trace',
-];
+const PACKAGES = {
+  '@opentelemetry/context-async-hooks': '3',
+  '@opentelemetry/core': '3',
+  '@opentelemetry/exporter-trace-otlp-proto': '0.301',
+  '@opentelemetry/resources': '3',
+  '@opentelemetry/sdk-trace': '3',
+};
 
 /** The settings of a process; `disabled`: the process must not trace, even if the host application does; undefined: nothing is set. */
 export type TracingVariables = TracingSettings | 'disabled' | undefined;

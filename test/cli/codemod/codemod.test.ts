@@ -44,3 +44,18 @@ test('belfry codemod --dry-run changes no file', async () => {
   ]);
   expect(await read('src/app.ts')).toBe(former);
 });
+
+test('belfry codemod names the packages of new modules, and keeps folders and files that it cannot read as they are', async () => {
+  await mkdir(join(folder, 'src/chart.js'));
+  await writeFile(join(folder, 'src/app.ts'), "import { createClient } from 'belfry/client';\n");
+  const latin1 = Buffer.from("// café\nimport { createClient } from 'belfry/client';\n", 'latin1');
+  await writeFile(join(folder, 'src/old.js'), latin1);
+  expect(await runCommandLine(['codemod'])).toBe(0);
+  expect(lines()).toEqual([
+    'src/app.ts:1 belfry/client → @belfry/client',
+    'src/old.js is not UTF-8: change the names in it yourself.',
+    'Renamed 1 place. Review the changes, then run your tests.',
+    'Install what is imported now: npm install @belfry/client',
+  ]);
+  expect(await readFile(join(folder, 'src/old.js'))).toEqual(latin1);
+});

@@ -78,7 +78,7 @@ function findVariantErrors(variants: NonNullable<NonNullable<FileOptions['image'
       else errors.push(`${path} ${issue.message}`);
     }
   }
-  const missing = findMissingPackage('image.variants', ['sharp']);
+  const missing = findMissingPackage('image.variants', { sharp: '0.35' });
   return missing === undefined ? errors : [...errors, missing];
 }
 

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import type sharpFactory from 'sharp';
 import type { Sharp } from 'sharp';
 import { z } from 'zod';
 import { createSemaphore, isSemaphoreFull } from '../../../helpers/concurrency/semaphore.ts';
@@ -85,12 +86,12 @@ function encode(image: Sharp, { format, quality }: ImageVariant): Sharp {
 }
 
 async function decodeAndResize(
+  sharp: typeof sharpFactory,
   bytes: Buffer,
   format: ImageFormat,
   variant: ImageVariant,
   { maxPixels }: ImageLimits,
 ): Promise<EncodedVariant> {
-  const { default: sharp } = await import('sharp');
   // The defaults read the first frame only, and write no metadata.
   const image = sharp(bytes, { limitInputPixels: maxPixels, failOn: 'error', sequentialRead: true });
   const { format: decoder } = await image.metadata();
@@ -132,14 +133,14 @@ export async function createVariant(
 ): Promise<EncodedVariant> {
   try {
     return await semaphore.run(async () => {
+      // Before anything is read: the image is not to blame for a package that cannot be loaded.
+      const { default: sharp } = await import('sharp');
       const bytes = await readAll(source, limits.maxBytes);
       const { format } = await inspectImage(bytes, limits);
       try {
-        return await decodeAndResize(bytes, format, variant, limits);
+        return await decodeAndResize(sharp, bytes, format, variant, limits);
       } catch (error) {
-        if (error instanceof ImageError || (error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND') {
-          throw error;
-        }
+        if (error instanceof ImageError) throw error;
         // The binaries of sharp have no decoder for HEIC, because its codec is patented.
         if (format === 'heic') throw new ImageError('unsupported', 'HEIC images cannot be resized', { cause: error });
         throw new ImageError('malformed', 'The image cannot be decoded', { cause: error });
