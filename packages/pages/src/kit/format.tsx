@@ -1,0 +1,59 @@
+import type { ComponentChild } from 'preact';
+
+const relativeFormat = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
+const CLOCK = { hour: '2-digit', minute: '2-digit' } as const;
+const dateFormat = new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'short', day: 'numeric', ...CLOCK });
+const clockFormat = new Intl.DateTimeFormat(undefined, CLOCK);
+const secondFormat = new Intl.DateTimeFormat(undefined, { ...CLOCK, second: '2-digit' });
+const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+  ['second', 1000],
+];
+
+const relativeText = (date: Date) => {
+  const distance = date.getTime() - Date.now();
+  const [unit, ms] = UNITS.find(([, size]) => Math.abs(distance) >= size) ?? ['second', 1000];
+  return relativeFormat.format(Math.round(distance / ms), unit);
+};
+
+/** The time of day: `14:05`. */
+export const clockText = (value: string | number | Date, { hasSeconds = false } = {}): string =>
+  (hasSeconds ? secondFormat : clockFormat).format(new Date(value));
+
+/** A text with a capital at its start, such as the name of a state. */
+export const sentenceCase = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** A time: relative within a week, else the local date. The tooltip has the ISO form. */
+export function Time({ value }: { value: string }): ComponentChild {
+  const date = new Date(value);
+  if (Number.isNaN(date.getTime())) return value;
+  const isNear = Math.abs(date.getTime() - Date.now()) < 7 * 86_400_000;
+  return (
+    <time datetime={value} title={`${dateFormat.format(date)} · ${value}`}>
+      {isNear ? relativeText(date) : dateFormat.format(date)}
+    </time>
+  );
+}
+
+/** A time as an element; nothing if there is none, so that `Facts` leaves it out. */
+export const timeOf = (value: string | null | undefined): ComponentChild => value && <Time value={value} />;
+
+/** A time span in ms as text, which stays on one line. */
+export function durationText(ms: number): string {
+  const [value, unit] =
+    ms < 1000
+      ? [ms, 'ms']
+      : ms < 60_000
+        ? [(ms / 1000).toFixed(1), 's']
+        : ms < 3_600_000
+          ? [Math.round(ms / 60_000), 'min']
+          : [Math.round(ms / 3_600_000), 'h'];
+  return `${value}\u00a0${unit}`;
+}
+
+export const bytesText = (bytes: number): string => {
+  if (bytes < 1024) return `${bytes} B`;
+  return bytes < 2 ** 20 ? `${(bytes / 1024).toFixed(1)} KB` : `${(bytes / 2 ** 20).toFixed(1)} MB`;
+};
