@@ -1,32 +1,7 @@
-import {
-  createModulePage,
-  escapeHtml,
-  memoizeAsync,
-  prepareStylesheet,
-  type Route,
-  readableTextOn,
-  type ServedFile,
-  sendContent,
-} from '../../../extension/index.ts';
+import { ApiError, createThemeCss, escapeHtml, type Route, sendContent } from '../../../extension/index.ts';
+import { createBuiltPage } from '../../../platform/http/built-pages.ts';
 import type { PortalSettings } from '../settings/portal-settings.ts';
 import { PORTAL_PATH } from './links.ts';
-
-type Colors = PortalSettings['colors'];
-
-/** Returns the declarations of the colours of one mode. The page's own stylesheet chooses between `--light-…` and `--dark-…`. */
-function declareColors(mode: 'light' | 'dark', { accent, background, surface, text }: Omit<Colors, 'dark'>): string[] {
-  const accentText = accent === undefined ? undefined : readableTextOn(accent);
-  const values = { accent, 'accent-text': accentText, background, surface, text };
-  return Object.entries(values).flatMap(([name, value]) =>
-    value === undefined ? [] : [`  --${mode}-${name}: ${value};\n`],
-  );
-}
-
-/** Returns the colours as a stylesheet. Without a dark accent, the accent holds for both modes; other colours hold for light pages only. */
-function createPortalCss({ dark = {}, ...light }: Colors): string {
-  const darkColors = { ...(light.accent === undefined ? {} : { accent: light.accent }), ...dark };
-  return `:root {\n${[...declareColors('light', light), ...declareColors('dark', darkColors)].join('')}}\n`;
-}
 
 const ASSETS = `${PORTAL_PATH}/assets`;
 
@@ -46,24 +21,31 @@ function fillShell({ title, logo, stylesheet, frameAncestors }: PortalSettings):
 
 /** Serves the page of the portal with its scripts and styles. The page is the same for everyone: the link's secret never reaches the server. */
 export function portalPageRoutes(settings: PortalSettings): Route[] {
-  const { getPage, assets } = createModulePage({
-    folder: new URL('./page/', import.meta.url),
+  const { getPage, getAsset } = createBuiltPage({
+    page: 'portal',
     assets: ASSETS,
+    css: createThemeCss(settings.colors),
     fill: () => fillShell(settings),
     frameAncestors: settings.frameAncestors,
   });
-  const createRoute = ({ path, getContent }: ServedFile): Route => ({
-    method: 'GET',
-    path,
-    policy: 'public',
-    async handler({ req, res }) {
-      sendContent(req, res, await getContent());
+  return [
+    {
+      method: 'GET',
+      path: PORTAL_PATH,
+      policy: 'public',
+      async handler({ req, res }) {
+        sendContent(req, res, await getPage());
+      },
     },
-  });
-  const getColors = memoizeAsync(() => prepareStylesheet(createPortalCss(settings.colors)));
-  const files = [
-    { path: PORTAL_PATH, getContent: getPage },
-    { path: `${ASSETS}/colors.css`, getContent: getColors },
+    {
+      method: 'GET',
+      path: `${ASSETS}/:file`,
+      policy: 'public',
+      async handler({ req, res, params }) {
+        const content = await getAsset(params.file!);
+        if (content === undefined) throw new ApiError('NOT_FOUND');
+        sendContent(req, res, content);
+      },
+    },
   ];
-  return [...files, ...assets].map(createRoute);
 }

@@ -5,7 +5,7 @@ const TOKEN = '#token=';
 /** The parts of the current place: `[]` for the list, `['new']`, or the id of an endpoint and its section. */
 export const place = signal(location.hash.startsWith(TOKEN) ? [] : readPlace());
 
-function readPlace() {
+function readPlace(): string[] {
   return location.hash
     .replace(/^#\/?/, '')
     .split('/')
@@ -17,35 +17,42 @@ addEventListener('hashchange', () => {
 });
 
 /** The address of a place. */
-export const hrefOf = (...parts) => `#/${parts.map(encodeURIComponent).join('/')}`;
+export const hrefOf = (...parts: string[]) => `#/${parts.map(encodeURIComponent).join('/')}`;
 
-export function goTo(...parts) {
+export function goTo(...parts: string[]): void {
   location.hash = hrefOf(...parts);
 }
 
-const { frameAncestors } = JSON.parse(document.getElementById('config').textContent);
+/** Returns an element of index.html. */
+export function getElement(id: string): HTMLElement {
+  const element = document.getElementById(id);
+  if (element === null) throw new Error(`The page has no element "${id}"`);
+  return element;
+}
+
+const { frameAncestors }: { frameAncestors: string[] } = JSON.parse(getElement('config').textContent);
 
 /** Applies the theme that the address names: `?theme=dark` or `?theme=light`. Otherwise the browser's preference decides. */
-export function applyTheme() {
+export function applyTheme(): void {
   const theme = new URLSearchParams(location.search).get('theme');
   if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme;
 }
 
 /** The origin of the page that contains this frame, if the app has named it; undefined otherwise. */
-function findEmbeddingOrigin() {
+function findEmbeddingOrigin(): string | undefined {
   if (parent === window) return undefined;
   const origin =
     location.ancestorOrigins?.[0] ?? (document.referrer === '' ? undefined : new URL(document.referrer).origin);
   // Without either, the browser refuses a message to an origin that is not the parent's.
-  if (origin === undefined && frameAncestors.length === 1) return frameAncestors[0];
+  if (origin === undefined) return frameAncestors.length === 1 ? frameAncestors[0] : undefined;
   return frameAncestors.includes(origin) ? origin : undefined;
 }
 
 /** Tells the embedding page the height of the content, so that it can resize the frame. Nothing else leaves this page. */
-export function reportHeight() {
+export function reportHeight(): void {
   const origin = findEmbeddingOrigin();
   if (origin === undefined) return;
-  const page = document.getElementById('page');
+  const page = getElement('page');
   let reported = 0;
   new ResizeObserver(() => {
     const height = Math.ceil(page.getBoundingClientRect().height);

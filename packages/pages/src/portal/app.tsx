@@ -1,0 +1,69 @@
+import '../kit/tokens.css';
+import '../kit/base.css';
+import '../kit/controls.css';
+import '../kit/parts.css';
+import './portal.css';
+import { render } from 'preact';
+import '@preact/signals';
+import { Loading, Title } from './parts/page.tsx';
+import type { PortalLink } from './responses.ts';
+import { type Blocked, retrySession, session, startSession } from './session.ts';
+import { EndpointView } from './views/endpoint.tsx';
+import { EndpointList } from './views/list.tsx';
+import { NewEndpoint } from './views/new-endpoint.tsx';
+import { applyTheme, getElement, place, reportHeight } from './window.ts';
+
+/** What is shown instead of the endpoints when there is no valid link. */
+const BLOCKED: Record<Blocked, { title: string; text: string }> = {
+  missing: {
+    title: 'Open this page from your app',
+    text: 'This page needs a link that your app creates for you. Open it from there.',
+  },
+  expired: {
+    title: 'This link has expired',
+    text: 'Your work is saved. Reload the page of your app that contains this one, or open it again, to continue.',
+  },
+  forbidden: {
+    title: 'You cannot manage webhooks',
+    text: 'Your account does not include webhooks. Ask the people who run this app.',
+  },
+  failed: { title: 'This page cannot be loaded', text: 'The server did not respond as expected.' },
+};
+
+function Unavailable({ reason }: { reason: Blocked }) {
+  const { title, text } = BLOCKED[reason];
+  return (
+    <div class="blank">
+      <Title focus={reason === 'expired'}>{title}</Title>
+      <p>{text}</p>
+      {reason === 'failed' && (
+        <button type="button" class="primary" onClick={retrySession}>
+          Try again
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** The view that the address names, as far as the link allows it. */
+function View({ link }: { link: PortalLink }) {
+  const [first, section] = place.value;
+  const only = link.endpointId;
+  if (only !== null)
+    return <EndpointView key={only} id={only} section={first === only ? section : undefined} link={link} />;
+  if (first === undefined) return <EndpointList maxEndpoints={link.maxEndpoints} />;
+  if (first === 'new') return <NewEndpoint includeGlobal={link.includeGlobal} />;
+  return <EndpointView key={first} id={first} section={section} link={link} />;
+}
+
+function App() {
+  const current = session.value;
+  if (current.kind === 'ready') return <View link={current.link} />;
+  if (current.kind !== 'loading') return <Unavailable reason={current.kind} key={current.kind} />;
+  return <Loading />;
+}
+
+applyTheme();
+startSession();
+render(<App />, getElement('app'));
+reportHeight();

@@ -1,0 +1,99 @@
+// What the routes of webhooks respond with, as far as the portal reads it.
+
+/** `GET /portal`: what the link allows. */
+export interface PortalLink {
+  expiresAt: string;
+  /** The only endpoint that the link shows; null for all of the user. */
+  endpointId: string | null;
+  includeGlobal: boolean;
+  maxEndpoints: number;
+  keepDeliveriesDays: number;
+  secretGraceHours: number;
+}
+
+interface RateLimit {
+  limit: number;
+  windowSeconds: number;
+}
+
+export interface Endpoint {
+  id: string;
+  url: string;
+  events: string[];
+  description?: string;
+  enabled: boolean;
+  ordered: boolean;
+  rateLimit: RateLimit | null;
+  status: 'active' | 'failing' | 'disabled';
+  lastSuccessAt: string | null;
+  lastFailureAt: string | null;
+  lastError: string | null;
+  disabledReason: 'gone' | 'failing' | 'manual' | 'password_reset' | 'key_ended' | null;
+  updatedAt: string;
+  /** Set if messages also carry a signature with a private key. */
+  publicKey?: string;
+}
+
+/** The response to a create and a rotation. */
+export interface EndpointWithSecret extends Endpoint {
+  secret: string;
+}
+
+/** The body of a request that creates or changes an endpoint. Changes contain neither `signing` nor `scope`. */
+export interface EndpointInput {
+  url: string;
+  description: string | null;
+  events: string[];
+  ordered: boolean;
+  rateLimit: RateLimit | null;
+  signing?: string;
+  scope?: string;
+}
+
+export interface CatalogueEvent {
+  name: string;
+  description: string;
+}
+
+export interface EventSchema extends CatalogueEvent {
+  schema: unknown;
+  sample: unknown;
+}
+
+export type DeliveryStatus = 'succeeded' | 'failed' | 'pending' | 'sending';
+
+/** The result of an attempt; all null before the first one. */
+export interface AttemptResult {
+  statusCode: number | null;
+  durationMs: number | null;
+  error: string | null;
+}
+
+export interface Delivery extends AttemptResult {
+  id: string;
+  type: string;
+  messageId: string;
+  createdAt: string;
+  status: DeliveryStatus;
+  nextAttemptAt: string | null;
+  response: string | null;
+  /** Null if the user may no longer read the data. */
+  payload: string | null;
+  payloadTruncated: boolean;
+  attemptLog: (AttemptResult & { at: string })[];
+}
+
+export interface Recovery {
+  id: string;
+  status: 'running' | 'finished' | 'stopped';
+  total: number;
+  resent: number;
+}
+
+/** Why an event was or was not delivered to an endpoint. */
+export interface Explanation {
+  message: string;
+  /** The event's name, if the user may read it. */
+  name?: string;
+  delivery?: { status: DeliveryStatus; attempts: number };
+}

@@ -1,0 +1,96 @@
+import { signal } from '@preact/signals';
+import { RequestError, type RequestOptions, sendRequest } from '../kit/request.ts';
+import type { PortalLink } from './responses.ts';
+
+const STORED = 'belfry.webhookPortal';
+const TOKEN = /^#token=([\w.-]+)$/;
+
+/** Why the page shows no endpoints: it has no link, the link has ended, its user may not have webhooks, or the server failed. */
+export type Blocked = 'missing' | 'expired' | 'forbidden' | 'failed';
+
+export const session = signal<{ kind: 'loading' | Blocked } | { kind: 'ready'; link: PortalLink }>({ kind: 'loading' });
+
+let token: string | undefined;
+
+const TEXTS = {
+  unreachable: 'The server cannot be reached. Check your connection and try again.',
+  unexpected: 'The server did not respond as expected. Try again.',
+};
+
+/** Sets or reads the token of this tab or frame. A frame that may store nothing keeps it in memory: a reload then needs a new link. */
+function accessStorage<T>(access: (storage: Storage) => T): T | undefined {
+  try {
+    return access(sessionStorage);
+  } catch (error) {
+    if (error instanceof DOMException) return undefined;
+    throw error;
+  }
+}
+
+function end(kind: Blocked): void {
+  token = undefined;
+  accessStorage((storage) => storage.removeItem(STORED));
+  session.value = { kind };
+}
+
+/** A response. */
+export interface Answer<T> {
+  data: T;
+  meta: { next: string | null };
+}
+
+/**
+ * Sends a request with the link's token.
+ *
+ * @param path below `/api/webhooks`
+ * @throws RequestError; AbortError
+ */
+export async function send<T>(path: string, options: RequestOptions = {}): Promise<Answer<T>> {
+  const mine = token;
+  try {
+    const response = await sendRequest(`/api/webhooks${path}`, { ...options, token, credentials: 'omit' }, TEXTS);
+    // 204 has no body.
+    return JSON.parse((await response.text()) || '{}');
+  } catch (error) {
+    // The frame may have got a new link meanwhile.
+    if (error instanceof RequestError && error.status === 401 && mine === token) end('expired');
+    throw error;
+  }
+}
+
+/** Begins with a token: reads what the link allows, and watches for its end. */
+async function begin(): Promise<void> {
+  session.value = { kind: 'loading' };
+  const mine = token;
+  try {
+    const { data: link } = await send<PortalLink>('/portal');
+    if (mine !== token) return;
+    session.value = { kind: 'ready', link };
+    setTimeout(() => mine === token && end('expired'), Date.parse(link.expiresAt) - Date.now());
+  } catch (error) {
+    if (!(error instanceof RequestError)) throw error;
+    if (mine === token) session.value = { kind: error.status === 403 ? 'forbidden' : 'failed' };
+  }
+}
+
+/** Takes a token out of the address bar. Returns whether there was one. */
+function takeToken(): boolean {
+  const found = TOKEN.exec(location.hash)?.[1];
+  if (found === undefined) return false;
+  history.replaceState(null, '', `${location.pathname}${location.search}`);
+  token = found;
+  accessStorage((storage) => storage.setItem(STORED, found));
+  return true;
+}
+
+/** Begins with the token of the address, else with the one that this tab or frame has kept. */
+export function startSession(): void {
+  if (!takeToken()) token = accessStorage((storage) => storage.getItem(STORED)) ?? undefined;
+  if (token === undefined) session.value = { kind: 'missing' };
+  else begin();
+  // The embedding page may give the frame a new link.
+  addEventListener('hashchange', () => takeToken() && begin());
+}
+
+/** Reads again what the link allows, after the server failed. */
+export const retrySession = () => begin();

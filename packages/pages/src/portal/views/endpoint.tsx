@@ -1,0 +1,111 @@
+import { useState } from 'preact/hooks';
+import type { RequestError } from '../../kit/request.ts';
+import { Health, StatusBadge } from '../parts/endpoint-state.tsx';
+import { Loading, Notice, Title } from '../parts/page.tsx';
+import { useAction, useData } from '../parts/requests.ts';
+import type { Endpoint, PortalLink } from '../responses.ts';
+import { send } from '../session.ts';
+import { hrefOf } from '../window.ts';
+import { Deliveries } from './deliveries.tsx';
+import { NewSecret, Verify } from './secret.tsx';
+import { Settings } from './settings.tsx';
+import { Tools } from './tools.tsx';
+
+const SECTIONS = {
+  deliveries: 'Deliveries',
+  tools: 'Test and repair',
+  verify: 'Verify signatures',
+  settings: 'Settings',
+};
+
+function SectionLinks({ id, current }: { id: string; current: string }) {
+  return (
+    <nav class="sections" aria-label="Sections of the endpoint">
+      {Object.entries(SECTIONS).map(([name, label]) => (
+        <a key={name} href={hrefOf(id, name)} aria-current={name === current ? 'page' : undefined}>
+          {label}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+/** What is shown while the endpoint is read, and if that fails. */
+function NotLoaded({ error, reload }: { error: RequestError | undefined; reload: () => void }) {
+  if (error === undefined) return <Loading />;
+  if (error.status === 404) return <Title>This endpoint does not exist</Title>;
+  return (
+    <>
+      <Title>The endpoint cannot be loaded</Title>
+      <Notice kind="bad">{error.message}</Notice>
+      <button type="button" onClick={reload}>
+        Try again
+      </button>
+    </>
+  );
+}
+
+interface LoadedEndpointProps {
+  endpoint: Endpoint;
+  section: string | undefined;
+  link: PortalLink;
+  onChange: (endpoint: Endpoint) => void;
+}
+
+function LoadedEndpoint({ endpoint, section = 'deliveries', link, onChange }: LoadedEndpointProps) {
+  const { id } = endpoint;
+  const { busy, error, run } = useAction();
+  const enable = () =>
+    run(async () => onChange((await send<Endpoint>(`/${id}`, { method: 'PATCH', body: { enabled: true } })).data));
+  const refresh = () => run(async () => onChange((await send<Endpoint>(`/${id}`)).data));
+  const current = section in SECTIONS ? section : 'deliveries';
+  return (
+    <>
+      <div class="row spread top">
+        <Title>{endpoint.url}</Title>
+        <StatusBadge endpoint={endpoint} />
+      </div>
+      {endpoint.description && <p>{endpoint.description}</p>}
+      <Health endpoint={endpoint} />
+      {!endpoint.enabled && (
+        <p>
+          <button type="button" class="primary" disabled={busy} onClick={enable}>
+            Enable the endpoint
+          </button>
+        </p>
+      )}
+      <Notice kind="bad">{error?.message}</Notice>
+      <NewSecret id={id} />
+      <SectionLinks id={id} current={current} />
+      <div class="card section">
+        {current === 'deliveries' && <Deliveries endpoint={endpoint} onSettled={refresh} />}
+        {current === 'tools' && <Tools endpoint={endpoint} keepDays={link.keepDeliveriesDays} onSent={refresh} />}
+        {current === 'verify' && <Verify endpoint={endpoint} />}
+        {current === 'settings' && (
+          <Settings endpoint={endpoint} graceHours={link.secretGraceHours} onChange={onChange} />
+        )}
+      </div>
+    </>
+  );
+}
+
+/** One endpoint with its sections. */
+export function EndpointView({ id, section, link }: { id: string; section: string | undefined; link: PortalLink }) {
+  const [changed, setChanged] = useState<Endpoint>();
+  const { data, error, reload } = useData<Endpoint>(`/${encodeURIComponent(id)}`);
+  const endpoint = changed ?? data;
+  return (
+    <>
+      {link.endpointId === null && (
+        <nav aria-label="Back">
+          <a href={hrefOf()}>← All endpoints</a>
+        </nav>
+      )}
+      {endpoint === undefined ? (
+        <NotLoaded error={error} reload={reload} />
+      ) : (
+        <LoadedEndpoint endpoint={endpoint} section={section} link={link} onChange={setChanged} />
+      )}
+    </>
+  );
+}

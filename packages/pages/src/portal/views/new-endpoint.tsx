@@ -1,0 +1,35 @@
+import { EndpointForm } from '../parts/endpoint-form.tsx';
+import { Title } from '../parts/page.tsx';
+import { useAction } from '../parts/requests.ts';
+import type { EndpointInput, EndpointWithSecret } from '../responses.ts';
+import { send } from '../session.ts';
+import { goTo, hrefOf } from '../window.ts';
+import { addSecret } from './secret.tsx';
+
+/** The page that creates an endpoint. */
+export function NewEndpoint({ includeGlobal }: { includeGlobal: boolean }) {
+  const { busy, error, run } = useAction();
+  const create = (body: EndpointInput) =>
+    run(async () => {
+      const { data } = await send<EndpointWithSecret>('', { method: 'POST', body });
+      addSecret(data.id, data.secret);
+      goTo(data.id, 'verify');
+    });
+  return (
+    <>
+      <nav aria-label="Back">
+        <a href={hrefOf()}>← All endpoints</a>
+      </nav>
+      <Title>Add an endpoint</Title>
+      <div class="card">
+        <EndpointForm
+          includeGlobal={includeGlobal}
+          busy={busy}
+          error={error}
+          label="Add the endpoint"
+          onSubmit={create}
+        />
+      </div>
+    </>
+  );
+}
