@@ -1,8 +1,7 @@
-import { defineExtension, type Extension, StartupError } from '../../extension/index.ts';
+import { createThemeCss, defineExtension, type Extension, StartupError } from '../../extension/index.ts';
 import { createPageConfig, type PageConfig } from './page-config.ts';
 import { pageFileRoutes } from './page-files.ts';
 import { type SignInPagesOptions, signInPagesSettings } from './settings.ts';
-import { createThemeCss } from './theme.ts';
 
 export type { SignInPagesOptions } from './settings.ts';
 
@@ -30,7 +29,8 @@ export function signInPages(options: SignInPagesOptions = {}): Extension {
         config ??= createPageConfig(host, users, { title: name, afterSignIn });
         return config;
       };
-      return { pages: pageFileRoutes({ config: getConfig, themeCss: createThemeCss(theme), stylesheet, logo }) };
+      const themeCss = theme === undefined ? undefined : createThemeCss(theme);
+      return { pages: pageFileRoutes({ config: getConfig, themeCss, stylesheet, logo }) };
     },
   });
 }

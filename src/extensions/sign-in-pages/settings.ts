@@ -12,7 +12,6 @@ const themeSchema = z.strictObject({
 });
 
 /** The theme as a project writes it. */
-export type Theme = z.output<typeof themeSchema>;
 
 /** The settings of the extension. */
 export const signInPagesSettings = z.strictObject({

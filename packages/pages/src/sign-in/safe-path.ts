@@ -1,14 +1,10 @@
 /**
  * Returns a path of this origin as it is, normalized; undefined for everything else, such as `//evil.example` or `javascript:…`. Such values
  * come from links that attackers can write.
- *
- * @param {unknown} value
- * @param {string} origin
- * @returns {string | undefined}
  */
-export function safePath(value, origin) {
+export function safePath(value: unknown, origin: string): string | undefined {
   if (typeof value !== 'string' || value.length > 2048) return undefined;
-  let decoded;
+  let decoded: string;
   try {
     decoded = decodeURIComponent(value);
   } catch {

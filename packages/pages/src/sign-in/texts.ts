@@ -24,7 +24,7 @@ export const texts = {
     fields: 'Please check the marked fields.',
     offline: 'The server cannot be reached. Check your connection and try again.',
     unknown: 'Something went wrong. Try again later.',
-    retryAfter: (seconds) =>
+    retryAfter: (seconds: number) =>
       `Try again in ${seconds > 90 ? `${Math.ceil(seconds / 60)} minutes` : `${seconds} seconds`}.`,
     passkey: 'The passkey was not used. Try again, or choose another way.',
     noPasskeys: 'This browser does not support passkeys.',
@@ -35,7 +35,7 @@ export const texts = {
     forgot: 'Forgot your password?',
     passkey: 'Sign in with a passkey',
     email: 'E-mail me a sign-in link',
-    provider: (name) => `Continue with ${name}`,
+    provider: (name: string) => `Continue with ${name}`,
     register: 'Create an account',
     noAccount: 'New here?',
   },
@@ -65,7 +65,7 @@ export const texts = {
     intro: 'You get a link and a six-digit code. Either one signs you in.',
     submit: 'Send e-mail',
     codeHeading: 'Check your e-mail',
-    codeIntro: (email) => `Open the link that was sent to ${email} in this browser, or enter the code.`,
+    codeIntro: (email: string) => `Open the link that was sent to ${email} in this browser, or enter the code.`,
     codeSubmit: 'Sign in',
     again: 'Use another address, or send a new e-mail',
     working: 'Signing you in…',
@@ -78,19 +78,19 @@ export const texts = {
     submit: 'Confirm',
     again: 'Send a new e-mail',
     doneHeading: 'Your address is verified',
-    done: (email) => `${email} belongs to your account.`,
+    done: (email: string) => `${email} belongs to your account.`,
     signInFirst: 'Sign in to the account first. Then the link works.',
     working: 'Confirming your address…',
   },
   changeEmail: {
     heading: 'Change your e-mail address',
-    intro: (email) => `Your address is ${email}. A link and a code are sent to the new address.`,
+    intro: (email: string) => `Your address is ${email}. A link and a code are sent to the new address.`,
     submit: 'Send e-mail',
     codeHeading: 'Check your e-mail',
     codeIntro: 'Open the link that was sent to the new address, or enter the six-digit code.',
     codeSubmit: 'Change address',
     doneHeading: 'Your address is changed',
-    done: (email) => `Your account now has the address ${email}. All your other sessions have ended.`,
+    done: (email: string) => `Your account now has the address ${email}. All your other sessions have ended.`,
     working: 'Changing your address…',
     back: 'Back to your account',
   },
@@ -106,7 +106,7 @@ export const texts = {
   callback: {
     heading: 'Signing you in…',
     linkHeading: 'Link this account?',
-    linkIntro: (provider) => `From then on, your account at ${provider} signs you in here.`,
+    linkIntro: (provider: string) => `From then on, your account at ${provider} signs you in here.`,
     linkSubmit: 'Link account',
     failedHeading: 'You are not signed in',
     linkFailedHeading: 'The account is not linked',
@@ -121,27 +121,27 @@ export const texts = {
   },
   invitation: {
     heading: 'You are invited',
-    intro: (email) => `Create the account for ${email}.`,
+    intro: (email: string) => `Create the account for ${email}.`,
     submit: 'Create account',
-    hasAccount: (email) => `${email} already has an account. Sign in to it to accept the invitation.`,
+    hasAccount: (email: string) => `${email} already has an account. Sign in to it to accept the invitation.`,
     signIn: 'Sign in',
     accept: 'Accept the invitation',
-    acceptIntro: (email) => `Accept the invitation with your account ${email}.`,
+    acceptIntro: (email: string) => `Accept the invitation with your account ${email}.`,
     takeOver:
       'There is an account with this address that was never verified. If you accept, it becomes yours, and its password is removed. Set a new one afterwards.',
     noToken: 'Open this page with the link in the e-mail.',
   },
   organisationInvitation: {
-    heading: (organisation) => `Join ${organisation}`,
+    heading: (organisation: string) => `Join ${organisation}`,
     headingWithoutName: 'This link cannot be used',
-    needsSignIn: (email) => `The invitation is for ${email}. Sign in with this address to accept it.`,
+    needsSignIn: (email: string) => `The invitation is for ${email}. Sign in with this address to accept it.`,
     signIn: 'Sign in',
     noAccount: 'No account yet?',
     register: 'Create an account',
-    intro: (email, role) => `${email} is invited with the role “${role}”.`,
+    intro: (email: string, role: string) => `${email} is invited with the role “${role}”.`,
     accept: 'Accept the invitation',
     noToken: 'Open this page with the link in the e-mail.',
-    otherAccount: (email) => `You are signed in as ${email}.`,
+    otherAccount: (email: string) => `You are signed in as ${email}.`,
     askAgain: 'If you have accepted the invitation already, you are a member. Otherwise, ask for a new invitation.',
     open: 'Continue',
   },
@@ -183,18 +183,18 @@ export const texts = {
     passwordChanged: 'Your password is changed. All your other sessions have ended.',
     waysHeading: 'Ways to sign in',
     ways: { password: 'Password', email_link: 'Link or code by e-mail', passkey: 'Passkey' },
-    way: (provider) => `Account at ${provider}`,
-    linkProvider: (name) => `Link ${name}`,
+    way: (provider: string) => `Account at ${provider}`,
+    linkProvider: (name: string) => `Link ${name}`,
     remove: 'Remove',
-    removeIdentity: (name) => `Remove ${name}`,
-    removeQuestion: (name) => `${name} will no longer sign you in.`,
+    removeIdentity: (name: string) => `Remove ${name}`,
+    removeQuestion: (name: string) => `${name} will no longer sign you in.`,
     removed: 'Removed.',
     sessionsHeading: 'Sessions',
     thisSession: 'This session',
-    sessionUsed: (time, ip) => `Last used ${time}, from ${ip}`,
+    sessionUsed: (time: string, ip: string) => `Last used ${time}, from ${ip}`,
     unknownDevice: 'Unknown device',
     end: 'End',
-    endSession: (device, time) => `End the session ${device}, last used ${time}`,
+    endSession: (device: string, time: string) => `End the session ${device}, last used ${time}`,
     ended: 'The session has ended.',
     endAll: 'Sign out everywhere',
   },
@@ -205,14 +205,14 @@ export const texts = {
     added: 'The passkey is added.',
     defaultName: 'Passkey',
     rename: 'Rename',
-    renameLabel: (name) => `Rename ${name}`,
+    renameLabel: (name: string) => `Rename ${name}`,
     save: 'Save',
-    used: (time) => `Last used ${time}`,
-    unused: (time) => `Added ${time}`,
+    used: (time: string) => `Last used ${time}`,
+    unused: (time: string) => `Added ${time}`,
   },
   twoFactorSettings: {
     heading: 'Two-factor login',
-    on: (left) => `On. ${left} recovery ${left === 1 ? 'code is' : 'codes are'} left.`,
+    on: (left: number) => `On. ${left} recovery ${left === 1 ? 'code is' : 'codes are'} left.`,
     off: 'Off. With it, a sign-in needs a code of an authenticator app as well.',
     enrol: 'Turn on',
     scan: 'Scan this with your authenticator app, then enter the code that it shows.',
@@ -230,10 +230,14 @@ export const texts = {
 };
 
 /** The label of a field of the registration: `displayName` becomes `Display name`. */
-export function labelFor(name) {
+export function labelFor(name: string): string {
   const words = name
     .replaceAll(/([a-z])([A-Z])/g, '$1 $2')
     .replaceAll('_', ' ')
     .toLowerCase();
-  return texts.fields[name] ?? words.charAt(0).toUpperCase() + words.slice(1);
+  return new Map(Object.entries(texts.fields)).get(name) ?? words.charAt(0).toUpperCase() + words.slice(1);
 }
+
+/** A time in the language of the browser. */
+export const timeText = (at: string): string =>
+  new Date(at).toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' });

@@ -1,0 +1,57 @@
+import '../kit/tokens.css';
+import '../kit/base.css';
+import '../kit/controls.css';
+import './pages.css';
+import { type FunctionComponent, render } from 'preact';
+import { useErrorBoundary, useLayoutEffect } from 'preact/hooks';
+import { toRequestError } from '../kit/request.ts';
+import { texts } from './texts.ts';
+import { announce, Problem } from './view.tsx';
+
+/** The module of each page, by the end of its path. */
+const PAGES: Readonly<Record<string, () => Promise<{ Page: FunctionComponent }>>> = {
+  'sign-in': () => import('./sign-in.tsx'),
+  register: () => import('./register.tsx'),
+  forgot: () => import('./forgot.tsx'),
+  reset: () => import('./reset.tsx'),
+  verify: () => import('./verify.tsx'),
+  'change-email': () => import('./change-email.tsx'),
+  'undo-email-change': () => import('./undo-email-change.tsx'),
+  email: () => import('./email.tsx'),
+  callback: () => import('./callback.tsx'),
+  invitation: () => import('./invitation.tsx'),
+  'organisation-invitation': () => import('./organisation-invitation.tsx'),
+  'two-factor': () => import('./two-factor.tsx'),
+  account: () => import('./account.tsx'),
+};
+
+/** Shown in place of a page that cannot be. */
+function Failure({ error }: { error: unknown }) {
+  useLayoutEffect(() => {
+    announce(texts.errors.unknown);
+    document.body.dataset.ready = '';
+  }, []);
+  return <Problem text={toRequestError(error).message || texts.errors.unknown} />;
+}
+
+function App({ Page }: { Page: FunctionComponent }) {
+  const [error] = useErrorBoundary();
+  return error === undefined ? <Page /> : <Failure error={error} />;
+}
+
+// A link with a token that is opened in the tab of the same page changes only the fragment, which does not load the page again.
+addEventListener('hashchange', () => {
+  if (location.hash.startsWith('#token=')) location.reload();
+});
+
+const main = document.getElementById('main') ?? document.body;
+main.replaceChildren();
+const name = location.pathname.replace(/\/$/, '').split('/').at(-1) ?? '';
+try {
+  const load = PAGES[name];
+  if (load === undefined) throw new Error(texts.errors.unknown);
+  const { Page } = await load();
+  render(<App Page={Page} />, main);
+} catch (error) {
+  render(<Failure error={error} />, main);
+}
