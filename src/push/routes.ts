@@ -1,10 +1,10 @@
-import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { PLATFORMS } from '../accounts/devices/index.ts';
 import type { PushSender } from '../declare/push.ts';
 import type { Route, RouteContext } from '../declare/route.ts';
 import { ApiError } from '../platform/helpers/errors.ts';
 import { isId } from '../platform/helpers/ids.ts';
+import { readBuiltFile } from '../platform/http/built-pages.ts';
 import { memoizeAsync, prepareContent, sendContent } from '../platform/http/served-bytes.ts';
 import type { Platform } from '../platform/platform.ts';
 import { readPush } from './history/read-push.ts';
@@ -169,8 +169,11 @@ function scriptRoute(name: string, content: () => Promise<Buffer>): Route {
  * @param vapidPublicKey base64url
  */
 export function createBrowserScriptRoutes(vapidPublicKey: string): Route[] {
-  const pageScriptRoute = (name: string) =>
-    scriptRoute(name, () => readFile(new URL(`./page/${name}`, import.meta.url)));
+  const builtScriptRoute = (name: string) => scriptRoute(name, () => readBuiltFile(`push/${name}`));
   const key = `export const vapidPublicKey = ${JSON.stringify(vapidPublicKey)};\n`;
-  return [pageScriptRoute('client.js'), pageScriptRoute('sw.js'), scriptRoute('key.js', async () => Buffer.from(key))];
+  return [
+    builtScriptRoute('client.js'),
+    builtScriptRoute('sw.js'),
+    scriptRoute('key.js', async () => Buffer.from(key)),
+  ];
 }

@@ -1,20 +1,40 @@
 // The client for pages: subscribe, unsubscribe, and report opened notifications. docs/push.md has an example.
 import { vapidPublicKey } from './key.js';
+import { OPENED, type OpenedMessage } from './opened.ts';
 
 const api = new URL('../api/auth/devices', import.meta.url).href;
-/** The cache in which the service worker stores opened notifications until a page reports them. */
-const OPENED = 'belfry-push-opened';
+const SERVICE_WORKER = '/push/sw.js';
 
-/** A failed call. `reason`: `unsupported`, `denied` (by the user), `no-worker`, or `refused` (by the server). */
+interface CallOptions {
+  /** Of the session. */
+  token: string;
+}
+
+interface WorkerOptions extends CallOptions {
+  /** The URL of the service worker. Default: /push/sw.js */
+  serviceWorker?: string;
+}
+
+interface SubscribeOptions extends WorkerOptions {
+  name?: string;
+  appVersion?: string;
+  /** Default: the language of the browser. */
+  locale?: string;
+}
+
+/** A failed call. */
 export class PushError extends Error {
-  constructor(reason, message) {
+  /** `denied`: by the user; `refused`: by the server. */
+  readonly reason: 'unsupported' | 'denied' | 'no-worker' | 'refused';
+
+  constructor(reason: PushError['reason'], message: string) {
     super(message);
     this.name = 'PushError';
     this.reason = reason;
   }
 }
 
-async function postToApi(token, path, body) {
+async function postToApi(token: string, path: string, body: unknown): Promise<unknown> {
   const response = await fetch(api + path, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` },
@@ -28,11 +48,11 @@ async function postToApi(token, path, body) {
 }
 
 /** Registers the service worker and waits until it is active, because browsers refuse to subscribe before that. */
-async function registerServiceWorker(serviceWorker) {
+async function registerServiceWorker(serviceWorker: string): Promise<ServiceWorkerRegistration> {
   const registration = await navigator.serviceWorker.register(serviceWorker);
   const worker = registration.installing ?? registration.waiting;
   if (registration.active !== null || worker === null) return registration;
-  await new Promise((resolve, reject) => {
+  await new Promise<void>((resolve, reject) => {
     worker.addEventListener('statechange', () => {
       if (worker.state === 'activated') resolve();
       if (worker.state === 'redundant') reject(new PushError('no-worker', 'The service worker could not be installed'));
@@ -41,10 +61,10 @@ async function registerServiceWorker(serviceWorker) {
   return registration;
 }
 
-const decodeBase64url = (base64url) =>
+const decodeBase64url = (base64url: string) =>
   Uint8Array.from(atob(base64url.replaceAll('-', '+').replaceAll('_', '/')), (character) => character.charCodeAt(0));
 
-function isSubscribedWithKey(subscription, key) {
+function isSubscribedWithKey(subscription: PushSubscription, key: Uint8Array): boolean {
   const own = new Uint8Array(subscription.options.applicationServerKey ?? []);
   return own.length === key.length && own.every((byte, i) => byte === key[i]);
 }
@@ -53,8 +73,6 @@ function isSubscribedWithKey(subscription, key) {
  * Subscribes this browser and registers it as a device of the signed-in user. Asks for permission, so call it on a click. Call it again
  * after every login and once per visit: it updates the subscription and the device if they have changed.
  *
- * @param {{ token: string, name?: string, appVersion?: string, locale?: string, serviceWorker?: string }} options
- *   `token`: of the session; `serviceWorker`: the URL of the worker, if it is not /push/sw.js
  * @returns the device
  * @throws PushError
  */
@@ -63,8 +81,8 @@ export async function subscribe({
   name,
   appVersion,
   locale = navigator.language,
-  serviceWorker = '/push/sw.js',
-}) {
+  serviceWorker = SERVICE_WORKER,
+}: SubscribeOptions): Promise<unknown> {
   if (!('serviceWorker' in navigator && 'PushManager' in window && 'Notification' in window)) {
     throw new PushError(
       'unsupported',
@@ -88,10 +106,9 @@ export async function subscribe({
 /**
  * Ends the subscription of this browser and removes the device. Does nothing without a subscription.
  *
- * @param {{ token: string, serviceWorker?: string }} options as for `subscribe`
  * @throws PushError
  */
-export async function unsubscribe({ token, serviceWorker = '/push/sw.js' }) {
+export async function unsubscribe({ token, serviceWorker = SERVICE_WORKER }: WorkerOptions): Promise<void> {
   const registrations = (await navigator.serviceWorker?.getRegistrations()) ?? [];
   const { href } = new URL(serviceWorker, location.href);
   const registration = registrations.find(({ active }) => active?.scriptURL === href);
@@ -104,10 +121,8 @@ export async function unsubscribe({ token, serviceWorker = '/push/sw.js' }) {
 /**
  * Reports opened notifications to the server: now the notifications that were opened before this page, and later each further one. Call it
  * once on each page, as soon as the session is known.
- *
- * @param {{ token: string }} options
  */
-export async function reportOpened({ token }) {
+export async function reportOpened({ token }: CallOptions): Promise<void> {
   const report = async () => {
     const cache = await caches.open(OPENED);
     for (const request of await cache.keys()) {
@@ -122,7 +137,7 @@ export async function reportOpened({ token }) {
       }
     }
   };
-  navigator.serviceWorker?.addEventListener('message', ({ data }) => {
+  navigator.serviceWorker?.addEventListener('message', ({ data }: MessageEvent<OpenedMessage | undefined>) => {
     if (data?.type === OPENED)
       report().catch((error) => console.warn('An opened notification could not be reported.', error));
   });
