@@ -1,12 +1,12 @@
 import type { Authenticator } from '../../declare/authenticator.ts';
 import type { SentEvent } from '../../declare/events.ts';
 import type { Route } from '../../declare/route.ts';
-import { memoizeAsync, prepareContent, type ServedContent, sendContent } from '../../platform/http/served-bytes.ts';
+import { memoizeAsync, prepareContent, sendContent } from '../../platform/http/served-bytes.ts';
 import type { Settings } from '../../platform/settings/settings.ts';
 import type { CompiledResource } from '../../records/schema/compiled.ts';
 import { compileFieldUses } from '../http/deprecation/field-uses.ts';
 import { createComponents } from './components.ts';
-import { createDocsFiles } from './docs-page.ts';
+import { docsPageRoutes } from './docs-page.ts';
 import { createDocumentPathLookup, pascalCase, selectDocumentedRoutes } from './documented-routes.ts';
 import { buildOperation, createSecuritySchemes, listSignInSchemes } from './operation.ts';
 import { describeResource } from './resource-facts.ts';
@@ -114,18 +114,6 @@ export function createOpenApiDocument({ routes, resources, authenticators, sent,
 
 const DOCUMENT_HEADERS = { 'Cache-Control': 'no-cache' };
 
-function createContentRoute(path: string, ready: () => Promise<ServedContent>): Route {
-  return {
-    method: 'GET',
-    path,
-    policy: 'public',
-    hidden: true,
-    async handler({ req, res }) {
-      sendContent(req, res, await ready());
-    },
-  };
-}
-
 /**
  * The routes `GET /api/openapi.json`, and the reference at `GET /api/docs`.
  *
@@ -136,8 +124,14 @@ export function openApiRoutes({ openapi }: Settings, createDocument: () => Json)
   const document = memoizeAsync(() =>
     prepareContent('application/json; charset=utf-8', Buffer.from(JSON.stringify(createDocument())), DOCUMENT_HEADERS),
   );
-  const docs = openapi.docs
-    ? [...createDocsFiles(openapi.title)].map(([path, ready]) => createContentRoute(path, ready))
-    : [];
-  return [createContentRoute('/openapi.json', document), ...docs];
+  const documentRoute: Route = {
+    method: 'GET',
+    path: '/openapi.json',
+    policy: 'public',
+    hidden: true,
+    async handler({ req, res }) {
+      sendContent(req, res, await document());
+    },
+  };
+  return [documentRoute, ...(openapi.docs ? docsPageRoutes(openapi.title) : [])];
 }

@@ -60,7 +60,6 @@ export function createReferenceTab(host: ExtensionHost, mode: 'development' | 'p
   return {
     id: 'reference',
     label: 'API',
-    page: new URL('./page/', import.meta.url),
     routes: [
       { method: 'GET', path: '/map', handler: readMap },
       { method: 'GET', path: '/document', handler: readDocument },

@@ -1,0 +1,148 @@
+import '../kit/tokens.css';
+import '../kit/base.css';
+import '../kit/controls.css';
+import '../kit/parts.css';
+import '../kit/overlays.css';
+import './app.css';
+import './layout.css';
+import './reference.css';
+import './runner/runner.css';
+import { signal } from '@preact/signals';
+import { render } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { Dialogs } from '../kit/dialog.tsx';
+import { Toasts } from '../kit/toasts.tsx';
+import type { OpenApiDocument } from './document.ts';
+import { OperationList } from './operation-list.tsx';
+import { OperationPage } from './operation-page.tsx';
+import { Overview } from './overview.tsx';
+import { createReference, currentOperation, type PageProps, type Reference, type Site } from './reference.ts';
+import { HOME, place, search, startRouter } from './router.ts';
+import { createCallers } from './runner/caller.ts';
+
+const APP_TITLE = document.title;
+
+function Page({ title, intro, actions, back, children }: PageProps) {
+  useEffect(() => {
+    document.title = `${title} · ${APP_TITLE}`;
+  }, [title]);
+  return (
+    <main id="main" class="page tab-page">
+      {back && (
+        <nav class="back" aria-label="Back">
+          <a href={back.href}>← {back.label}</a>
+        </nav>
+      )}
+      <div class="page-head">
+        <div>
+          <h1 tabindex={-1}>{title}</h1>
+          {intro && <p class="soft intro-line">{intro}</p>}
+        </div>
+        {actions && <div class="actions">{actions}</div>}
+      </div>
+      {children}
+    </main>
+  );
+}
+
+const site: Site = {
+  home: HOME,
+  place,
+  search,
+  Page,
+  callers: createCallers(),
+  tokenText: 'Tokens are forgotten when this page is closed or reloaded.',
+  totalLimit: undefined,
+  warnsOfProduction: false,
+};
+
+type State = { kind: 'loading' } | { kind: 'failed'; message: string } | { kind: 'ready'; reference: Reference };
+
+const state = signal<State>({ kind: 'loading' });
+
+async function readDocument(): Promise<OpenApiDocument> {
+  const response = await fetch('/api/openapi.json');
+  if (!response.ok)
+    throw new Error(`The OpenAPI document cannot be read: the server responded with ${response.status}.`);
+  return response.json();
+}
+
+async function load(): Promise<void> {
+  state.value = { kind: 'loading' };
+  try {
+    state.value = { kind: 'ready', reference: createReference(await readDocument(), site) };
+  } catch (error) {
+    state.value = { kind: 'failed', message: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+function Failed({ message }: { message: string }) {
+  return (
+    <main class="gate" id="main">
+      <h1 tabindex={-1}>The reference cannot be shown</h1>
+      <p>{message}</p>
+      <button type="button" class="primary" onClick={load}>
+        Try again
+      </button>
+    </main>
+  );
+}
+
+/** The list of all routes beside the overview or an operation. */
+function Layout({ reference }: { reference: Reference }) {
+  const current = currentOperation(site);
+  return (
+    <div class={`reference-layout ${current === undefined ? 'with-list' : 'with-operation'}`}>
+      <div class="reference-side">
+        <OperationList reference={reference} current={current} />
+      </div>
+      <div class="content">
+        {current === undefined ? (
+          <Overview reference={reference} />
+        ) : (
+          <OperationPage key={current} id={current} reference={reference} />
+        )}
+      </div>
+    </div>
+  );
+}
+
+function Content() {
+  const current = state.value;
+  switch (current.kind) {
+    case 'loading':
+      return (
+        <main class="gate" id="main" aria-busy="true">
+          <p class="soft">Loading…</p>
+        </main>
+      );
+    case 'failed':
+      return <Failed message={current.message} />;
+    case 'ready':
+      return <Layout reference={current.reference} />;
+  }
+}
+
+function Application() {
+  return (
+    <>
+      <a class="skip" href="#main">
+        Skip to the content
+      </a>
+      <header class="bar">
+        <a class="brand" href={HOME}>
+          {APP_TITLE}
+        </a>
+      </header>
+      <Content />
+      <Dialogs />
+      <Toasts />
+    </>
+  );
+}
+
+const root = document.getElementById('app');
+if (root === null) throw new Error('The page has no element for its content.');
+startRouter();
+load();
+render(<Application />, root);
