@@ -25,7 +25,6 @@ export function createAuditTab(
   return {
     id: 'audit',
     label: 'Audit',
-    page: new URL('./page/', import.meta.url),
     routes: [
       { method: 'GET', path: '/facts', handler: () => ({ keepDays, audited }) },
       { method: 'GET', path: '/entries', query: listQuery, handler: listEntries },

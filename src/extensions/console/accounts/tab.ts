@@ -62,7 +62,6 @@ export function createAccountsTab(host: ExtensionHost, users: ResourceGateway, e
   return {
     id: 'accounts',
     label: 'Accounts',
-    page: new URL('./page/', import.meta.url),
     routes: [
       { method: 'GET', path: '/facts', handler: () => facts },
       { method: 'GET', path: '/users', query: accountsQuery, handler: (ctx) => listAccounts(context, summaries, ctx) },

@@ -63,7 +63,6 @@ export function createJobsTab(host: Pick<Host, 'readJobOverview'> & { senders: {
   return {
     id: 'jobs',
     label: 'Jobs',
-    page: new URL('./page/', import.meta.url),
     routes: [
       { method: 'GET', path: '/overview', handler: () => host.readJobOverview() },
       { method: 'GET', path: '/runs', query: listQuery, handler: ({ query }) => listJobs(query) },

@@ -110,7 +110,6 @@ export function createMailsTab(host: Pick<Host, 'mailTexts' | 'database' | 'keyr
   return {
     id: 'mails',
     label: 'E-mails',
-    page: new URL('./page/', import.meta.url),
     // E-mails are captured only in development, and examples are of no use to administrators.
     onlyInDevelopment: true,
     routes: [

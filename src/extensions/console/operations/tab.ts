@@ -220,7 +220,6 @@ export function createOperationsTab(host: ExtensionHost): ConsoleTab {
   return {
     id: 'operations',
     label: 'Operations',
-    page: new URL('./page/', import.meta.url),
     routes: [
       get('/overview', readAll),
       get('/checks', readChecks),

@@ -127,7 +127,6 @@ export function createPushTab(
   return {
     id: 'push',
     label: 'Push',
-    page: new URL('./page/', import.meta.url),
     routes: [
       { method: 'GET', path: '/sends', query: sendsQuery, handler: ({ query }) => listSends(query) },
       { method: 'GET', path: '/sends/:id', query: sendQuery, handler: readSend },

@@ -1,12 +1,11 @@
-import { z } from 'zod';
-import {
-  type Accounts,
-  type ConsoleRoute,
-  type ConsoleTab,
-  type ExtensionHost,
-  memoizeAsync,
-  type ResourceGateway,
-  type Route,
+import type { z } from 'zod';
+import type {
+  Accounts,
+  ConsoleRoute,
+  ConsoleTab,
+  ExtensionHost,
+  ResourceGateway,
+  Route,
 } from '../../../extension/index.ts';
 import { deliveryRoutes } from '../api/delivery-routes.ts';
 import { createEventFinder } from '../api/known-events.ts';
@@ -16,7 +15,7 @@ import type { DeletedRecords } from '../engine/readability/deleted-records.ts';
 import type { StatusReader } from '../monitoring/status.ts';
 import { listSentResources } from '../settings/events.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
-import { createOwnerRoutes, type OwnerRoutes } from './as-owner.ts';
+import { createOwnerRoutes } from './as-owner.ts';
 import { deliveryConsoleRoutes } from './deliveries.ts';
 import { endpointConsoleRoutes } from './endpoints.ts';
 import { createAdministratorExplainer, explainQuery } from './explain.ts';
@@ -36,30 +35,6 @@ interface WebhooksTabDependencies {
   status: StatusReader;
   findVerificationError: FindVerificationError;
 }
-
-type CreateSnippets = (endpoint: { url: string; publicKey?: string | undefined }) => Record<string, string>;
-
-/** Loads the function that creates the code of the portal, which is a script of its page. */
-const loadSnippets = memoizeAsync(async () => {
-  const file = new URL('../portal/page/parts/snippets.js', import.meta.url);
-  return ((await import(file.href)) as { createSnippets: CreateSnippets }).createSnippets;
-});
-
-const snippetsQuery = z.strictObject({ endpoint: z.string().optional() });
-
-const EXAMPLE_URL = 'https://example.com/webhooks';
-
-/** The route of the code for receivers, which verifies the messages of an endpoint. */
-const snippetsRoute = (as: OwnerRoutes): ConsoleRoute => ({
-  method: 'GET',
-  path: '/snippets',
-  query: snippetsQuery,
-  async handler({ query }) {
-    const { endpoint } = query as z.output<typeof snippetsQuery>;
-    const [, , url = EXAMPLE_URL] = endpoint === undefined ? [] : (await as.load(endpoint)).row;
-    return (await loadSnippets())({ url });
-  },
-});
 
 /** The tab of the console for the endpoints and deliveries of all users, and in development the page of its receiver. */
 export function createWebhooksTab(
@@ -126,14 +101,12 @@ export function createWebhooksTab(
     },
     { method: 'GET', path: '/events', handler: listEvents },
     { method: 'GET', path: '/event', ...(eventQuery && { query: eventQuery }), handler: readEvent },
-    snippetsRoute(as),
   ];
 
   return {
     tab: {
       id: 'webhooks',
       label: 'Webhooks',
-      page: new URL('./page/', import.meta.url),
       routes: [
         ...ownRoutes,
         ...endpointConsoleRoutes(host, settings, as, statistics, accounts),

@@ -1,0 +1,37 @@
+import { call, Loaded, Page, showToast, useLoaded } from '../../console/kit.ts';
+import { EndpointForm, type EndpointValues } from './endpoint-form.tsx';
+import type { Endpoint, NewSecret } from './responses.ts';
+import { showSecret } from './secret.tsx';
+import { endpointHref, HOME } from './states.tsx';
+
+/** Creates an endpoint for a chosen owner. */
+export function NewEndpointPage() {
+  const create = async (body: EndpointValues) => {
+    const { data } = await call<NewSecret>('/webhooks/endpoints', { method: 'POST', body });
+    await showSecret(data);
+    return endpointHref(data.id);
+  };
+  return (
+    <Page title="Create an endpoint" back={{ href: `${HOME}/endpoints`, label: 'Endpoints' }}>
+      <EndpointForm onSubmit={create} cancelHref={`${HOME}/endpoints`} />
+    </Page>
+  );
+}
+
+/** Changes the URL, the events and the pace of an endpoint. */
+export function EditEndpointPage({ id }: { id: string }) {
+  const path = `/webhooks/endpoints/${encodeURIComponent(id)}`;
+  const loaded = useLoaded<Endpoint>(path);
+  const save = async (body: EndpointValues) => {
+    await call(path, { method: 'PATCH', body });
+    showToast('Saved');
+    return endpointHref(id);
+  };
+  return (
+    <Page title="Edit the endpoint" back={{ href: endpointHref(id), label: 'Endpoint' }}>
+      <Loaded from={loaded}>
+        {(endpoint) => <EndpointForm endpoint={endpoint} onSubmit={save} cancelHref={endpointHref(id)} />}
+      </Loaded>
+    </Page>
+  );
+}

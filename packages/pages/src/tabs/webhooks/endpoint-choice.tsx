@@ -1,0 +1,55 @@
+import { useState } from 'preact/hooks';
+import { useLoaded } from '../../console/kit.ts';
+import type { Endpoint, ListedEndpoint } from './responses.ts';
+
+/** The id of a record. */
+export const ID = /^[0-9a-f]{24}$/;
+
+/**
+ * Chooses an endpoint by a part of its URL, or by its id.
+ *
+ * @param props `onChange` gets every text that is typed; `isCompact`: does not show the id of the chosen endpoint
+ */
+export function EndpointChoice({
+  value,
+  onChange,
+  isCompact = false,
+}: {
+  value: string;
+  onChange: (text: string) => void;
+  isCompact?: boolean;
+}) {
+  const [text, setText] = useState(value);
+  const isId = ID.test(text);
+  const { data: found = [] } = useLoaded<ListedEndpoint[]>(
+    `/webhooks/endpoints?${new URLSearchParams({ limit: '50', ...(isId ? {} : { q: text.slice(0, 200) }) })}`,
+  );
+  const { data: endpoint } = useLoaded<Endpoint>(isId ? `/webhooks/endpoints/${text}` : undefined);
+  const shown = endpoint === undefined ? text : endpoint.url.replace(/^https?:\/\//, '');
+  return (
+    <div class="form-field">
+      <label for="webhooks-endpoint">Endpoint</label>
+      <input
+        id="webhooks-endpoint"
+        list="webhooks-endpoints"
+        spellcheck={false}
+        autocomplete="off"
+        placeholder="Type a part of the URL, or the id"
+        value={shown}
+        onInput={(event) => {
+          const typed = event.currentTarget.value.trim();
+          setText(typed);
+          onChange(typed);
+        }}
+      />
+      <datalist id="webhooks-endpoints">
+        {found.map(({ id, url }) => (
+          <option key={id} value={id}>
+            {url}
+          </option>
+        ))}
+      </datalist>
+      {!isCompact && <p class="soft webhooks-note">{endpoint ? <code>{text}</code> : 'Choose one from the list.'}</p>}
+    </div>
+  );
+}

@@ -1,0 +1,201 @@
+import { useRef, useState } from 'preact/hooks';
+import {
+  allowLeaving,
+  FormField,
+  focusFirstError,
+  navigate,
+  place,
+  showError,
+  toRequestError,
+  useLeaveGuard,
+} from '../../console/kit.ts';
+import { EventPicker } from './event-picker.tsx';
+import { OwnerField } from './owner-field.tsx';
+import type { Endpoint, RateLimit } from './responses.ts';
+
+/** What is sent of an endpoint. */
+export interface EndpointValues {
+  url: string;
+  description: string | null;
+  events: string[];
+  ordered: boolean;
+  rateLimit: RateLimit | null;
+  owner?: string;
+  scope?: string;
+  signing?: string;
+}
+
+type Errors = Readonly<Record<string, string>>;
+
+/** Reads the fields of the form, except the owner and the events. */
+function readValues(form: HTMLFormElement, isNew: boolean): Omit<EndpointValues, 'events'> {
+  const data = new FormData(form);
+  const read = (name: string) => String(data.get(name) ?? '').trim();
+  const limit = Number(read('limit'));
+  return {
+    url: read('url'),
+    description: read('description') || null,
+    ordered: data.has('ordered'),
+    rateLimit: limit > 0 ? { limit, windowSeconds: Number(read('window')) || 1 } : null,
+    ...(isNew && { scope: read('scope'), signing: read('signing') }),
+  };
+}
+
+function AddressFields({ endpoint, errors }: { endpoint: Endpoint | undefined; errors: Errors }) {
+  return (
+    <>
+      <FormField form="webhooks" name="url" label="URL" errors={errors}>
+        {(control) => (
+          <input
+            {...control}
+            name="url"
+            type="url"
+            inputmode="url"
+            autocomplete="off"
+            spellcheck={false}
+            placeholder="https://example.com/webhooks"
+            defaultValue={endpoint?.url ?? ''}
+          />
+        )}
+      </FormField>
+      <FormField form="webhooks" name="description" label="Description (optional)" errors={errors}>
+        {(control) => (
+          <input {...control} name="description" maxlength={500} defaultValue={endpoint?.description ?? ''} />
+        )}
+      </FormField>
+    </>
+  );
+}
+
+/** The fields that only a new endpoint has. */
+function KindFields({ errors }: { errors: Errors }) {
+  return (
+    <div class="webhooks-pair">
+      <FormField form="webhooks" name="scope" label="Records" errors={errors}>
+        {(control) => (
+          <select {...control} name="scope">
+            <option value="own">that the owner may read</option>
+            <option value="global">of all users, as far as the owner may have global endpoints</option>
+          </select>
+        )}
+      </FormField>
+      <FormField form="webhooks" name="signing" label="Signature" errors={errors}>
+        {(control) => (
+          <select {...control} name="signing">
+            <option value="v1">with a shared secret</option>
+            <option value="v1a">with a shared secret and a public key</option>
+          </select>
+        )}
+      </FormField>
+    </div>
+  );
+}
+
+function PaceFields({ endpoint, error }: { endpoint: Endpoint | undefined; error: string | undefined }) {
+  const { limit = '', windowSeconds = 1 } = endpoint?.rateLimit ?? {};
+  return (
+    <details open={error !== undefined || endpoint?.ordered || endpoint?.rateLimit != null}>
+      <summary>Order and rate</summary>
+      <div class="stack">
+        <label class="check">
+          <input type="checkbox" name="ordered" defaultChecked={endpoint?.ordered ?? false} />
+          Deliver in the order of the events: a failing delivery holds up all later ones
+        </label>
+        <div class="webhooks-pair">
+          <FormField
+            form="webhooks"
+            name="limit"
+            label="Requests at most"
+            errors={error === undefined ? {} : { limit: error }}
+            hint="Empty: no limit."
+          >
+            {(control) => <input {...control} name="limit" type="number" min="1" max="10000" defaultValue={limit} />}
+          </FormField>
+          <FormField form="webhooks" name="window" label="in seconds" errors={{}}>
+            {(control) => (
+              <input {...control} name="window" type="number" min="1" max="3600" defaultValue={windowSeconds} />
+            )}
+          </FormField>
+        </div>
+      </div>
+    </details>
+  );
+}
+
+/**
+ * The form of an endpoint.
+ *
+ * @param props `onSubmit`: saves, and returns the path of the page that follows
+ */
+export function EndpointForm({
+  endpoint,
+  onSubmit,
+  cancelHref,
+}: {
+  endpoint?: Endpoint;
+  onSubmit: (values: EndpointValues) => Promise<string>;
+  cancelHref: string;
+}) {
+  const isNew = endpoint === undefined;
+  const [owner, setOwner] = useState(place.value.params.get('owner'));
+  const [events, setEvents] = useState(endpoint?.events ?? []);
+  const [errors, setErrors] = useState<Errors>({});
+  const [isSaving, setSaving] = useState(false);
+  const [isDirty, setDirty] = useState(false);
+  useLeaveGuard(isDirty);
+  const form = useRef<HTMLFormElement>(null);
+  const errorOf = (name: string) =>
+    Object.entries(errors).find(([key]) => key === name || key.startsWith(`${name}.`))?.[1];
+  const change = ({ target }: Event) => {
+    setErrors({});
+    // The search only filters the events.
+    if (!(target instanceof HTMLInputElement && target.type === 'search')) setDirty(true);
+  };
+  const chooseOwner = (id: string | null) => {
+    setOwner(id);
+    setDirty(true);
+  };
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    if (form.current === null) return;
+    setSaving(true);
+    try {
+      const values = { ...readValues(form.current, isNew), events, ...(isNew && { owner: owner ?? '' }) };
+      const href = await onSubmit(values);
+      allowLeaving();
+      await navigate(href);
+    } catch (failure) {
+      const { details } = toRequestError(failure);
+      setErrors(details);
+      focusFirstError(form.current);
+      if (Object.keys(details).length === 0) showError(failure);
+    }
+    setSaving(false);
+  };
+  const eventsError = events.length === 0 ? 'Choose at least one event.' : errorOf('events');
+  return (
+    <form class="webhooks-form stack" ref={form} onSubmit={submit} onInput={change} novalidate>
+      {isNew && (
+        <OwnerField
+          form="webhooks"
+          value={owner}
+          onChange={chooseOwner}
+          errors={errors}
+          hint="The endpoint gets what this user may read. The owner gets an e-mail about it."
+        />
+      )}
+      <AddressFields endpoint={endpoint} errors={errors} />
+      <EventPicker chosen={events} onChange={setEvents} error={errorOf('events') && eventsError} />
+      {isNew && <KindFields errors={errors} />}
+      <PaceFields endpoint={endpoint} error={errorOf('rateLimit')} />
+      <div class="actions">
+        <button type="submit" class="primary" disabled={isSaving}>
+          {isSaving ? 'Saving…' : isNew ? 'Create' : 'Save'}
+        </button>
+        <a class="button" href={cancelHref}>
+          Cancel
+        </a>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,98 @@
+import { useState } from 'preact/hooks';
+import { useLoaded } from '../../console/kit.ts';
+import type { EventSummary } from './responses.ts';
+
+const FILTER_FROM = 12;
+const groupOf = (name: string) => name.slice(0, name.indexOf('.'));
+
+/** Chooses a name, or the opposite. `isPart`: whether a name is part of this one, which is then chosen instead. */
+type Toggle = (name: string, isPart?: (name: string) => boolean) => void;
+
+function EventGroup({
+  group,
+  events,
+  chosen,
+  onToggle,
+}: {
+  group: string;
+  events: EventSummary[];
+  chosen: string[];
+  onToggle: Toggle;
+}) {
+  const wildcard = `${group}.*`;
+  const hasAll = chosen.includes('*');
+  const hasGroup = hasAll || chosen.includes(wildcard);
+  return (
+    <div role="group" aria-label={`Events of ${group}`}>
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={hasGroup}
+          disabled={hasAll}
+          onChange={() => onToggle(wildcard, (one) => groupOf(one) === group)}
+        />
+        <b>{wildcard}</b>
+      </label>
+      {events.map(({ name, description }) => (
+        <label key={name} class="check" title={description}>
+          <input
+            type="checkbox"
+            checked={hasGroup || chosen.includes(name)}
+            disabled={hasGroup}
+            onChange={() => onToggle(name)}
+          />
+          {name}
+        </label>
+      ))}
+    </div>
+  );
+}
+
+/** Chooses events: all, the events of a group, or single ones. */
+export function EventPicker({
+  chosen,
+  onChange,
+  error,
+}: {
+  chosen: string[];
+  onChange: (names: string[]) => void;
+  error?: string | undefined;
+}) {
+  const { data: events = [] } = useLoaded<EventSummary[]>('/webhooks/events');
+  const [filter, setFilter] = useState('');
+  const toggle: Toggle = (name, isPart = () => false) =>
+    onChange(
+      chosen.includes(name) ? chosen.filter((one) => one !== name) : [...chosen.filter((one) => !isPart(one)), name],
+    );
+  const shown = events.filter(({ name, description }) =>
+    `${name} ${description}`.toLowerCase().includes(filter.trim().toLowerCase()),
+  );
+  return (
+    <fieldset class="webhooks-picker" aria-describedby={error ? 'webhooks-events-error' : undefined}>
+      <legend>Events</legend>
+      {error && (
+        <p class="field-error" id="webhooks-events-error">
+          {error}
+        </p>
+      )}
+      <label class="check">
+        <input type="checkbox" checked={chosen.includes('*')} onChange={() => toggle('*', () => true)} />
+        All events, including future ones
+      </label>
+      {events.length >= FILTER_FROM && (
+        <input
+          type="search"
+          aria-label="Filter the events"
+          placeholder="Filter the events"
+          value={filter}
+          onInput={(event) => setFilter(event.currentTarget.value)}
+        />
+      )}
+      <div class="webhooks-groups" tabindex={0} role="group" aria-label="Single events">
+        {[...Map.groupBy(shown, ({ name }) => groupOf(name))].map(([group, own]) => (
+          <EventGroup key={group} group={group} events={own} chosen={chosen} onToggle={toggle} />
+        ))}
+      </div>
+    </fieldset>
+  );
+}

@@ -1,0 +1,115 @@
+import { durationText, RecordLink, Status, Time, userResource } from '../../console/kit.ts';
+import type { Delivery, DeliveryStatus, EndpointStatus, Outcome } from './responses.ts';
+
+export const HOME = '/console/webhooks';
+
+/** The path of the page of an endpoint. */
+export const endpointHref = (id: string) => `${HOME}/endpoints/${encodeURIComponent(id)}`;
+
+/** The states of endpoints. */
+export const ENDPOINT_STATES: EndpointStatus[] = ['active', 'retrying', 'failing', 'disabled'];
+
+const ENDPOINT_KINDS = { active: 'good', retrying: 'warn', failing: 'warn', disabled: 'bad' } as const;
+
+const REASONS: Readonly<Record<string, string>> = {
+  gone: 'its receiver responded with 410',
+  failing: 'too many deliveries failed in a row',
+  manual: 'a user disabled it',
+  password_reset: 'its owner got a new password; only the owner can enable it',
+  key_ended: 'its API key has ended; only the owner can enable it',
+};
+
+/** Why an endpoint is disabled, in words. */
+export const reasonText = (reason: string | null) => REASONS[reason ?? ''] ?? 'no reason is stored';
+
+/** The state of an endpoint. */
+export function EndpointState({ state }: { state: EndpointStatus }) {
+  return <Status kind={ENDPOINT_KINDS[state]}>{state}</Status>;
+}
+
+/** The states of deliveries, with their names. */
+export const DELIVERY_STATES: Readonly<Record<DeliveryStatus, string>> = {
+  succeeded: 'succeeded',
+  failed: 'failed',
+  pending: 'waiting',
+  sending: 'in flight',
+};
+
+const DELIVERY_KINDS = { succeeded: 'good', failed: 'bad', pending: 'warn', sending: 'neutral' } as const;
+
+/** The state of a delivery. A delivery that waits after a failed attempt is retried. */
+export function DeliveryState({ delivery: { status, attempts } }: { delivery: Pick<Delivery, 'status' | 'attempts'> }) {
+  const text = status === 'pending' && attempts > 0 ? 'retrying' : DELIVERY_STATES[status];
+  return <Status kind={DELIVERY_KINDS[status]}>{text}</Status>;
+}
+
+/** The name of an event, which breaks only after its full stop. */
+export function EventName({ name }: { name: string }) {
+  const [group, ...rest] = name.split('.');
+  return (
+    <span class="webhooks-word">
+      {rest.length === 0 ? (
+        group
+      ) : (
+        <>
+          {group}.<wbr />
+          {rest.join('.')}
+        </>
+      )}
+    </span>
+  );
+}
+
+/** A time that stays on one line; `never` for null. */
+export function When({ value }: { value: string | null }) {
+  return value === null ? (
+    <span class="soft">never</span>
+  ) : (
+    <span class="webhooks-nowrap">
+      <Time value={value} />
+    </span>
+  );
+}
+
+/** The outcome of an attempt in a few words: `204 · 35 ms`, or the error. */
+export function outcomeText({ statusCode, durationMs, error }: Outcome): string {
+  const parts = [
+    error ?? (statusCode === null ? undefined : `status ${statusCode}`),
+    durationMs === null ? undefined : durationText(durationMs),
+  ];
+  return parts.filter((part) => part !== undefined).join(' · ') || '–';
+}
+
+/** A URL with its host in front, as text: it is not a link, because its receiver expects only deliveries. */
+export function UrlText({ url }: { url: string }) {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  if (parsed === undefined) return <span class="webhooks-url">{url}</span>;
+  const rest = url.slice(url.indexOf(parsed.host) + parsed.host.length);
+  return (
+    <span class="webhooks-url" title={url}>
+      {parsed.host}
+      <span class="soft">{rest}</span>
+    </span>
+  );
+}
+
+/** The owner of an endpoint, as a link to their record. */
+export function Owner({ id }: { id: string }) {
+  const users = userResource();
+  return users === undefined ? <code>{id}</code> : <RecordLink resource={users.name} id={id} />;
+}
+
+/** The names of events, as chips. */
+export function EventNames({ names, most = Number.POSITIVE_INFINITY }: { names: string[]; most?: number }) {
+  const shown = names.slice(0, most);
+  return (
+    <span class="webhooks-events">
+      {shown.map((name) => (
+        <span key={name} class="chip">
+          {name === '*' ? 'All events' : name}
+        </span>
+      ))}
+      {names.length > shown.length && <span class="soft">+{names.length - shown.length}</span>}
+    </span>
+  );
+}
