@@ -1,15 +1,17 @@
 import {
   type ConfigErrors,
+  createThemeCss,
   defineExtension,
   type Extension,
   type ExtensionHost,
+  escapeHtml,
   type FeatureParts,
-  type PageSources,
   type ResourceGateway,
   type Route,
   StartupError,
   warnOfFormerName,
 } from '../../extension/index.ts';
+import { createBuiltPage, type PageSources } from '../../platform/http/built-pages.ts';
 import { declaredUserRoles, unknownRoleErrors } from '../../records/configuration/roles.ts';
 import {
   type ConsoleAccess,
@@ -26,10 +28,10 @@ import { dataRoutes } from './data/routes.ts';
 import { createJobsTab } from './jobs/tab.ts';
 import { createMailsTab } from './mails/tab.ts';
 import { createOperationsTab } from './operations/tab.ts';
-import { pageFileRoutes } from './page-files.ts';
+import { ASSETS, pageFileRoutes } from './page-files.ts';
 import { createPushTab } from './push/tab.ts';
 import { createReferenceTab } from './reference/tab.ts';
-import { type ConsoleOptions, consoleSettings, productionPolicyOf } from './settings.ts';
+import { type ConsoleOptions, type ConsoleSettings, consoleSettings, productionPolicyOf } from './settings.ts';
 
 export type { ConsoleOptions } from './settings.ts';
 
@@ -53,10 +55,22 @@ interface Application {
   data: DataContext;
   access: ConsoleAccess;
   feed: ChangeFeed;
+  brand: Brand;
+}
+
+/** The look of the page. */
+type Brand = Pick<ConsoleSettings, 'title' | 'logo' | 'colors'>;
+
+/** Fills the document. The name and the logo are attributes, so that they are known before the sign-in. */
+function fillPage({ title, logo }: Brand): Record<string, string> {
+  const attributes = Object.entries({ title, logo }).map(([name, value]) =>
+    value === undefined ? '' : ` data-${name}="${escapeHtml(value)}"`,
+  );
+  return { $title$: escapeHtml(title ?? 'Console'), $brand$: attributes.join('') };
 }
 
 /** Returns the routes of the application. `errors` receives tabs that cannot be served. */
-function applicationRoutes({ host, data, access, feed }: Application, errors: ConfigErrors): Route[] {
+function applicationRoutes({ host, data, access, feed, brand }: Application, errors: ConfigErrors): Route[] {
   const isDevelopment = data.mode === 'development';
   const offered = [
     createAccountsTab(host, data.users, errors),
@@ -67,13 +81,22 @@ function applicationRoutes({ host, data, access, feed }: Application, errors: Co
     createOperationsTab(host),
     createReferenceTab(host, data.mode),
   ].filter(({ onlyInDevelopment }) => isDevelopment || onlyInDevelopment !== true);
-  const tabs = checkTabs(offered, errors).map((tab) => serveTab(tab, access, host, data.mode));
+  const page = createBuiltPage({
+    page: 'console',
+    assets: ASSETS,
+    sources: isDevelopment ? DEVELOPMENT_SOURCES : {},
+    sharesModules: true,
+    fill: () => fillPage(brand),
+    ...(brand.colors && { css: createThemeCss(brand.colors) }),
+  });
+  const served = { host, mode: data.mode, findBuiltTab: page.findTab };
+  const tabs = checkTabs(offered, errors).map((tab) => serveTab(tab, access, served));
   const links = [DATA_TAB, ...tabs.map(({ link }) => link)];
   return [
     { ...HOME_ROUTE, middleware: access.fileGuards },
     ...pageFileRoutes({
+      page,
       tabs: links.map(({ path }) => path),
-      sources: isDevelopment ? DEVELOPMENT_SOURCES : {},
       assets: tabs.flatMap(({ assets }) => assets),
       middleware: access.fileGuards,
     }),
@@ -88,11 +111,12 @@ function createParts(
   users: ResourceGateway,
   mode: 'development' | 'production',
   access: ConsoleAccess,
+  brand: Brand,
 ): FeatureParts {
   const data = createDataContext(host, users, mode);
   const feed = createChangeFeed(host, access);
   return {
-    dependentPages: (errors) => applicationRoutes({ host, data, access, feed }, errors),
+    dependentPages: (errors) => applicationRoutes({ host, data, access, feed, brand }, errors),
     listeners: feed.listeners,
     workers: { web: () => feed },
   };
@@ -132,11 +156,11 @@ export function adminConsole(options: ConsoleOptions = {}): Extension<'console'>
       // Simulated devices do not exist in production.
       if (env.nodeEnv !== 'production' && simulated !== undefined) {
         const access = createDevelopmentAccess([requireThisMachine, requireSameOrigin(env.appUrl)]);
-        return { ...createParts(host, users, 'development', access), administratorPolicies, checkConfig };
+        return { ...createParts(host, users, 'development', access, settings), administratorPolicies, checkConfig };
       }
       if (policy === undefined) return {};
       const access = createProductionAccess(host, users, policy);
-      return { ...createParts(host, users, 'production', access), administratorPolicies, checkConfig };
+      return { ...createParts(host, users, 'production', access, settings), administratorPolicies, checkConfig };
     },
   });
 }

@@ -1,41 +1,28 @@
 import type { RequestHandler } from 'express';
-import {
-  ApiError,
-  createModulePage,
-  type PageSources,
-  type Route,
-  type ServedFile,
-  sendContent,
-} from '../../extension/index.ts';
+import { ApiError, type Route, sendContent } from '../../extension/index.ts';
+import type { BuiltPage, ServedFile } from '../../platform/http/built-pages.ts';
 
-const FOLDER = new URL('./page/', import.meta.url);
-const ASSETS = '/console/assets';
+/** Where the scripts and stylesheets of the application are. */
+export const ASSETS = '/console/assets';
 
 /**
- * Serves the application at the paths of its tabs, and all assets: the files of `page/` and of the tabs, and the modules of packages that the
- * application imports. Each file is read on its first request.
+ * Serves the application at the paths of its tabs, and its files. Each file is read on its first request.
  *
- * @param assets the files of tabs that features add
+ * @param page the application
+ * @param assets the files of tabs that features outside of Belfry add
  * @param tabs the paths of the application's tabs, such as `/console/data`. Every path below a tab is a page of the application, too
- * @param sources what the pages may show besides their own files
  */
 export function pageFileRoutes({
+  page: { getPage, getAsset },
   tabs,
-  assets: tabAssets,
-  sources,
+  assets,
   middleware,
 }: {
+  page: BuiltPage;
   tabs: readonly string[];
   assets: readonly ServedFile[];
-  sources?: PageSources;
   middleware: readonly RequestHandler[];
 }): Route[] {
-  const { getPage, assets } = createModulePage({
-    folder: FOLDER,
-    assets: ASSETS,
-    sources,
-    names: { 'belfry/console': 'kit.js' },
-  });
   const createRoute = ({ path, getContent }: ServedFile): Route => ({
     method: 'GET',
     path,
@@ -45,6 +32,17 @@ export function pageFileRoutes({
       sendContent(req, res, await getContent());
     },
   });
+  const ownAssets: Route = {
+    method: 'GET',
+    path: `${ASSETS}/:file`,
+    policy: 'public',
+    middleware,
+    async handler({ req, res, params }) {
+      const content = await getAsset(params.file!);
+      if (content === undefined) throw new ApiError('NOT_FOUND');
+      sendContent(req, res, content);
+    },
+  };
   /** The application says that there is no such tab. */
   const unknownTab: Route = {
     method: 'GET',
@@ -58,5 +56,5 @@ export function pageFileRoutes({
     },
   };
   const tabPages = tabs.flatMap((path) => [path, `${path}/*page`]).map((path) => ({ path, getContent: getPage }));
-  return [...[...tabPages, ...assets, ...tabAssets].map(createRoute), unknownTab];
+  return [...[...tabPages, ...assets].map(createRoute), ownAssets, unknownTab];
 }

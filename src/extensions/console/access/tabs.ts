@@ -4,12 +4,11 @@ import {
   type ConsoleRoute,
   type ConsoleTab,
   type ExtensionHost,
-  folderAssets,
   isId,
   type Route,
   type RouteContext,
-  type ServedFile,
 } from '../../../extension/index.ts';
+import { folderAssets, type ServedFile, type TabFiles } from '../../../platform/http/built-pages.ts';
 import type { ConsoleAccess } from './access.ts';
 
 const HOME = '/console';
@@ -26,7 +25,7 @@ export interface TabLink {
   label: string;
   path: string;
   /** Where the application finds the scripts and stylesheets of the tab; left out: they are part of the application. */
-  page?: { entry: string; scripts: string[]; styles: string[] };
+  findFiles?: () => Promise<TabFiles>;
 }
 
 /** A tab with its files and routes, as the server offers them. */
@@ -75,19 +74,27 @@ function checkFirst({ check, handler }: Pick<ConsoleRoute, 'check' | 'handler'>)
 export function serveTab(
   { id, label, page, routes }: ConsoleTab,
   { route: access }: ConsoleAccess,
-  host: Pick<ExtensionHost, 'auditTrail' | 'database'>,
-  mode: 'development' | 'production',
+  {
+    host,
+    mode,
+    findBuiltTab,
+  }: {
+    host: Pick<ExtensionHost, 'auditTrail' | 'database'>;
+    mode: 'development' | 'production';
+    /** Finds the files of a tab that is part of the console. */
+    findBuiltTab: (id: string) => Promise<TabFiles>;
+  },
 ): ServedTab {
   const base = `${HOME}/assets/tabs/${id}`;
-  const assets = folderAssets(page, base);
-  const paths = assets.map(({ path }) => path);
-  const withExtension = (extension: string) => paths.filter((path) => path.endsWith(extension));
+  const assets = page === undefined ? [] : folderAssets(page, base);
+  const listPaths = (extension: string) => assets.map(({ path }) => path).filter((path) => path.endsWith(extension));
+  const files = { entry: `${base}/${ENTRY}`, scripts: listPaths('.js'), styles: listPaths('.css') };
   return {
     link: {
       id,
       label,
       path: `${HOME}/${id}`,
-      page: { entry: `${base}/${ENTRY}`, scripts: withExtension('.js'), styles: withExtension('.css') },
+      findFiles: async () => (page === undefined ? findBuiltTab(id) : files),
     },
     assets,
     routes: routes.map(({ method, path, input, query, status, ...route }) => ({
@@ -116,7 +123,7 @@ export function checkTabs(tabs: readonly ConsoleTab[], errors: ConfigErrors): re
     if (RESERVED.has(id)) at.report('the console itself uses this id; choose another one');
     if (ids.has(id)) at.report('another feature adds a tab with this id; change one of them');
     ids.add(id);
-    if (!hasEntry(page)) at.report(`the folder of its page needs a file ${ENTRY}`);
+    if (page !== undefined && !hasEntry(page)) at.report(`the folder of its page needs a file ${ENTRY}`);
     for (const { method, path, action } of routes) {
       const route = at.at(`${method} ${path}`);
       if (action === undefined && method !== 'GET') route.report('needs an action, which the audit trail records');

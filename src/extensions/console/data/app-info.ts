@@ -1,4 +1,5 @@
 import type { Fields, RouteContext } from '../../../extension/index.ts';
+import type { TabFiles } from '../../../platform/http/built-pages.ts';
 import type { TabLink } from '../access/tabs.ts';
 import { listAccountFields, listFieldsOfNewAccount } from './accounts.ts';
 import type { DataContext } from './context.ts';
@@ -13,15 +14,22 @@ interface AppInfo {
   /** The administrator who is signed in; null in development. */
   user: RecordOption | null;
   features: Record<'softDelete' | 'audit' | 'realtime' | 'files' | 'organisations' | 'signInPages', boolean>;
-  tabs: readonly TabLink[];
+  tabs: readonly (Omit<TabLink, 'findFiles'> & { page?: TabFiles })[];
   resources: readonly ResourceInfo[];
 }
 
 /** Creates the handler of `GET /app`. The description of the app is computed once, at the first request. */
-export function createAppInfoReader(data: DataContext, tabs: readonly TabLink[]): (ctx: RouteContext) => AppInfo {
+export function createAppInfoReader(
+  data: DataContext,
+  tabs: readonly TabLink[],
+): (ctx: RouteContext) => Promise<AppInfo> {
   const { host, users, mode } = data;
   const { env, settings, resources } = host;
   let known: Pick<AppInfo, 'features' | 'resources'> | undefined;
+  const describeTab = async ({ findFiles, ...link }: TabLink) => ({
+    ...link,
+    ...(findFiles && { page: await findFiles() }),
+  });
 
   function describeApp(): Pick<AppInfo, 'features' | 'resources'> {
     const specs = resources.flatMap(({ declaration }) =>
@@ -46,13 +54,13 @@ export function createAppInfoReader(data: DataContext, tabs: readonly TabLink[])
     };
   }
 
-  return ({ user }) => {
+  return async ({ user }) => {
     known ??= describeApp();
     return {
       name: env.appUrl === undefined ? settings.openapi.title : new URL(env.appUrl).host,
       mode,
       user: mode === 'development' || user === undefined ? null : { id: user.id, label: labelOf(users, user) },
-      tabs,
+      tabs: await Promise.all(tabs.map(describeTab)),
       ...known,
     };
   };

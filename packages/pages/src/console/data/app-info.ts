@@ -1,0 +1,123 @@
+// What `GET /console/api/app` says about the app.
+
+/** The files of a tab that is not part of the frame. */
+export interface TabFiles {
+  entry: string;
+  scripts: readonly string[];
+  styles: readonly string[];
+}
+
+/** A tab in the navigation. */
+export interface TabLink {
+  id: string;
+  label: string;
+  path: string;
+  /** Left out: the tab is part of the frame. */
+  page?: TabFiles;
+}
+
+export interface AppInfo {
+  name: string;
+  mode: 'development' | 'production';
+  /** The administrator who is signed in; null in development. */
+  user: { id: string; label: string } | null;
+  features: Readonly<Record<'softDelete' | 'audit' | 'realtime' | 'files' | 'organisations' | 'signInPages', boolean>>;
+  tabs: readonly TabLink[];
+  resources: readonly ResourceInfo[];
+}
+
+/** An action of the API of a resource. */
+export type Action = 'list' | 'read' | 'create' | 'update' | 'delete';
+
+export interface ResourceInfo {
+  name: string;
+  /** The path of its routes, below `/api`. */
+  path: string;
+  label: string;
+  plural: string;
+  description?: string;
+  timestamps: boolean;
+  /** The CRUD routes that exist. */
+  crud: readonly Action[];
+  softDelete: boolean;
+  /** Whether the audit trail records every change. */
+  audit: boolean;
+  defaultSort: string;
+  ownerField?: string;
+  /** The field whose values name records; left out: their ids. */
+  labelField?: string;
+  /** The texts of the policies. */
+  policies: Readonly<Record<Action | 'reference', string>>;
+  /** Whether a scope filter limits which records exist for a viewer. */
+  hasScope: boolean;
+  searchable: boolean;
+  fields: readonly FieldInfo[];
+  relations: readonly ReferringField[];
+}
+
+/** The records of a resource that refer to a record. */
+export interface ReferringField {
+  /** A name that is unique among the relations of the resource. */
+  name: string;
+  /** The resource of the referring records. */
+  resource: string;
+  /** The field of these records that holds the reference. */
+  field: string;
+}
+
+export interface FieldInfo {
+  name: string;
+  /** The kind of its type: `string`, `date`, … */
+  type: string;
+  required: boolean;
+  /** Left out if there is none, or if a function computes it: then `computedDefault` is true. */
+  default?: unknown;
+  computedDefault?: true;
+  description?: string;
+  example?: unknown;
+  /** Of an enum. */
+  values?: readonly string[];
+  /** The name of the resource that a reference, or a list of references, leads to. */
+  target?: string;
+  /** The items of an array. */
+  inner?: FieldInfo;
+  /** The members of an object. */
+  shape?: readonly FieldInfo[];
+  min?: number | string;
+  max?: number | string;
+  /** The source of the regular expression that texts must match. */
+  pattern?: string;
+  unique: boolean;
+  immutable: boolean;
+  readOnly: boolean;
+  hidden: boolean;
+  writeOnly: boolean;
+  encrypted: boolean;
+  /** Whether the field holds personal data. */
+  pii: boolean;
+  owner: boolean;
+  /** Whether the field holds the organisation that the record belongs to. */
+  tenant: boolean;
+  /** The text of the policy. */
+  visibleTo?: string;
+  /** The text of the policy. */
+  writableBy?: string;
+  /** The operators of filters in the console. */
+  operators: readonly string[];
+  /** The operators that clients of the API may use, which limit filters in "View as…". */
+  clientOperators: readonly string[];
+  sortable: boolean;
+  /** Whether clients of the API may sort by the field. */
+  clientSortable: boolean;
+  searchable: boolean;
+  file?: { maxBytes: number; types: readonly string[]; image: boolean; many: boolean };
+  deprecated?: { since: string; sunset?: string; use?: string; link?: string };
+  /** Of users: whether the field is changed only in the Accounts tab, or is set here only in a new user. */
+  accounts?: 'never' | 'create';
+}
+
+/** A record as the server sends it. */
+export type StoredRecord = Readonly<Record<string, unknown>> & { readonly id: string };
+
+/** The labels of referenced records, by resource and id. */
+export type Labels = Readonly<Record<string, Readonly<Record<string, string>>>>;

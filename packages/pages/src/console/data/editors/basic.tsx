@@ -1,0 +1,149 @@
+import { useState } from 'preact/hooks';
+import type { FieldInfo } from '../app-info.ts';
+import { isSafeLink } from '../format.tsx';
+import { ariaProps, type ValueProps } from './editor-props.ts';
+
+/** A text of this length or more gets a field of several lines. */
+const LONG_TEXT = 80;
+
+/** Texts, e-mail addresses and URLs. */
+export function TextEditor(props: ValueProps) {
+  const { id, field, value, onChange } = props;
+  const text = String(value ?? '');
+  // Decided once: the control must not be replaced while the user types.
+  const [isLong] = useState(field.type === 'text' || text.length > LONG_TEXT || text.includes('\n'));
+  if (isLong)
+    return (
+      <textarea
+        id={id}
+        rows={Math.min(14, Math.max(3, text.split('\n').length + 1))}
+        value={text}
+        onInput={(event) => onChange(event.currentTarget.value)}
+        {...ariaProps(props)}
+      ></textarea>
+    );
+  return (
+    <>
+      <input
+        id={id}
+        type="text"
+        inputmode={field.type === 'email' || field.type === 'url' ? field.type : undefined}
+        spellcheck={field.type === 'string' ? undefined : false}
+        autocomplete="off"
+        value={text}
+        onInput={(event) => onChange(event.currentTarget.value)}
+        {...ariaProps(props)}
+      />
+      {field.type === 'url' && isSafeLink(text) && (
+        <p class="hint">
+          <a href={text} target="_blank" rel="noopener noreferrer">
+            Open the address
+          </a>
+        </p>
+      )}
+    </>
+  );
+}
+
+/** Numbers. The text is kept while it is typed: `1.` is not a number yet, and a decimal may have more digits than a number. */
+export function NumberEditor(props: ValueProps) {
+  const { id, field, value, onChange } = props;
+  return (
+    <input
+      id={id}
+      class="number"
+      inputmode={field.type === 'integer' ? 'numeric' : 'decimal'}
+      autocomplete="off"
+      value={String(value ?? '')}
+      onInput={({ currentTarget: { value: text } }) => onChange(text.trim() === '' ? null : text)}
+      {...ariaProps(props)}
+    />
+  );
+}
+
+/** The option for no value. A new record then gets the default, if the field has one. */
+function EmptyOption({
+  field,
+  isNew,
+  textOf = String,
+}: Pick<ValueProps, 'field' | 'isNew'> & {
+  /** The text of a default. */
+  textOf?: (value: unknown) => string;
+}) {
+  const hasDefault = isNew && field.default !== undefined && field.default !== null;
+  return <option value="">{hasDefault ? `${textOf(field.default)} (default)` : 'No value'}</option>;
+}
+
+const yesOrNo = (value: unknown) => (value ? 'Yes' : 'No');
+
+/** Whether a select offers no value: also while a required field has none. */
+const mayBeEmpty = (field: FieldInfo, value: unknown) => !field.required || value === null || value === undefined;
+
+/** Yes or no; with a third state if the field may have no value. */
+export function BooleanEditor(props: ValueProps) {
+  const { id, field, value, onChange, isNew } = props;
+  return (
+    <select
+      id={id}
+      value={String(value ?? '')}
+      onChange={({ currentTarget: { value: text } }) => onChange(text === '' ? null : text === 'true')}
+      {...ariaProps(props)}
+    >
+      {mayBeEmpty(field, value) && <EmptyOption field={field} isNew={isNew} textOf={yesOrNo} />}
+      <option value="true">Yes</option>
+      <option value="false">No</option>
+    </select>
+  );
+}
+
+/** One of the declared values. A stored value that is no longer declared stays visible. */
+export function EnumEditor(props: ValueProps) {
+  const { id, field, value, onChange, isNew } = props;
+  const values = field.values ?? [];
+  const current = typeof value === 'string' ? value : '';
+  const options = current === '' || values.includes(current) ? values : [...values, current];
+  return (
+    <select
+      id={id}
+      value={current}
+      onChange={({ currentTarget: { value: text } }) => onChange(text === '' ? null : text)}
+      {...ariaProps(props)}
+    >
+      {mayBeEmpty(field, value) && <EmptyOption field={field} isNew={isNew} />}
+      {options.map((one) => (
+        <option key={one} value={one}>
+          {one}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+/** `2030-01-31T12:00:00.000` in the time zone of the browser; an empty text for what is no time. */
+export function toLocalInput(time: string): string {
+  const date = new Date(time);
+  if (Number.isNaN(date.getTime())) return '';
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, -1);
+}
+
+/** A time, in the time zone of the browser. What is stored and sent is shown below it. */
+export function DateEditor(props: ValueProps) {
+  const { id, value, onChange } = props;
+  const time = typeof value === 'string' ? value : '';
+  return (
+    <div class="date-row">
+      <input
+        id={id}
+        type="datetime-local"
+        step="0.001"
+        value={toLocalInput(time)}
+        onChange={({ currentTarget: { value: text } }) => onChange(text === '' ? null : new Date(text).toISOString())}
+        {...ariaProps(props)}
+      />
+      <button type="button" onClick={() => onChange(new Date().toISOString())}>
+        Now
+      </button>
+      {time && <code class="soft">{time}</code>}
+    </div>
+  );
+}

@@ -1,0 +1,186 @@
+import type { ComponentType } from 'preact';
+import { Icon } from '../../../kit/icons.tsx';
+import type { FieldInfo } from '../app-info.ts';
+import { plainText, Value } from '../format.tsx';
+import { BooleanEditor, DateEditor, EnumEditor, NumberEditor, TextEditor } from './basic.tsx';
+import type { EditorProps, ValueProps } from './editor-props.ts';
+import { FileEditor } from './file.tsx';
+import { JsonEditor } from './json.tsx';
+import { ArrayEditor, ObjectEditor, ReferenceEditor, ReferencesEditor } from './nested.tsx';
+import { fieldNotes, isConcealed, lockedReason } from './rules.ts';
+import { SecretEditor } from './secret.tsx';
+
+const EDITORS: Readonly<Record<string, ComponentType<EditorProps>>> = {
+  string: TextEditor,
+  text: TextEditor,
+  email: TextEditor,
+  url: TextEditor,
+  id: TextEditor,
+  decimal: NumberEditor,
+  integer: NumberEditor,
+  number: NumberEditor,
+  boolean: BooleanEditor,
+  enum: EnumEditor,
+  date: DateEditor,
+  ref: ReferenceEditor,
+  refs: ReferencesEditor,
+  array: ArrayEditor,
+  object: ObjectEditor,
+  json: JsonEditor,
+  file: FileEditor,
+  password: SecretEditor,
+};
+
+/** Editors with several controls, which need a group instead of a label. */
+const GROUPS = ['array', 'object', 'refs', 'file'];
+
+/** The control for values of a field: `ValueEditor` of its type. */
+function ValueEditor(props: ValueProps) {
+  const { field } = props;
+  const Editor = isConcealed(field) ? SecretEditor : (EDITORS[field.type] ?? JsonEditor);
+  return <Editor {...props} Inner={ValueEditor} />;
+}
+
+const isGiven = (value: unknown) => value !== undefined && value !== null;
+
+/** What the bounds of a field count; undefined for types whose values are compared themselves. */
+function unitOf(type: string) {
+  if (['string', 'text', 'email', 'url', 'password'].includes(type)) return 'characters';
+  return type === 'array' || type === 'refs' ? 'items' : undefined;
+}
+
+/** Says in words which values a field takes: `string, at most 200 characters`. */
+function typeText({ type, target, inner, min, max }: FieldInfo): string {
+  const kind = type === 'array' && inner ? `array of ${typeText(inner)}` : target ? `${type} to ${target}` : type;
+  const unit = unitOf(type);
+  const bounds = [isGiven(min) && `at least ${min}`, isGiven(max) && `at most ${max}`].filter(Boolean);
+  if (bounds.length === 0) return kind;
+  const text = `${bounds.join(', ')}${unit === undefined ? '' : ` ${unit}`}`;
+  return type === 'array' ? `${kind}; ${text}` : `${kind}, ${text}`;
+}
+
+function Description({ id, field, isNew }: Pick<ValueProps, 'id' | 'field' | 'isNew'>) {
+  const notes = [
+    isNew && isGiven(field.default) && `Default: ${plainText(field.default)}`,
+    field.pattern && `Pattern: ${field.pattern}`,
+    ...fieldNotes(field),
+  ].filter(Boolean);
+  if (!field.description && notes.length === 0) return null;
+  return (
+    <p class="hint" id={`${id}-hint`}>
+      {field.description}
+      {field.description && notes.length > 0 && ' · '}
+      {notes.length > 0 && <span class="notes">{notes.join(' · ')}</span>}
+    </p>
+  );
+}
+
+/** A field that the console cannot set: its value, and why. */
+function LockedField({
+  id,
+  field,
+  record,
+  value,
+  labels,
+  reason,
+}: Pick<ValueProps, 'id' | 'field' | 'record' | 'value' | 'labels'> & {
+  reason: string;
+}) {
+  return (
+    <div class="field locked" data-field={field.name}>
+      <div class="field-head">
+        <span class="name" id={`${id}-name`}>
+          {field.name}
+        </span>
+        <span class="type">{typeText(field)}</span>
+        <span class="locked-mark" title={reason}>
+          <Icon name="lock" size={12} />
+          {reason}
+        </span>
+      </div>
+      <div class="locked-value">
+        <Value field={field} value={value} labels={labels} />
+      </div>
+      {field.accounts && record && (
+        <p class="hint">
+          <a href={`/console/accounts/users/${encodeURIComponent(record.id)}`}>Change it in the account</a>
+        </p>
+      )}
+      <Description id={id} field={field} />
+    </div>
+  );
+}
+
+interface FieldEditorProps extends Omit<ValueProps, 'id' | 'invalid' | 'describedBy'> {
+  error?: string;
+  /** Why no field of the form can be set. */
+  lock?: string;
+  isChanged?: boolean;
+  onReset?: () => void;
+}
+
+/** The name of a field, what it takes, and the buttons that undo a change and remove the value. */
+function FieldHead({ id, isGroup, ...props }: FieldEditorProps & { id: string; isGroup: boolean }) {
+  const { field, value, onChange, isNew, isChanged, onReset } = props;
+  const name = (
+    <>
+      {field.name}
+      {field.required && (
+        <span class="required" title="Required">
+          *
+        </span>
+      )}
+    </>
+  );
+  return (
+    <div class="field-head">
+      {isGroup ? (
+        <span class="name" id={`${id}-name`}>
+          {name}
+        </span>
+      ) : (
+        <label class="name" for={id}>
+          {name}
+        </label>
+      )}
+      <span class="type">{typeText(field)}</span>
+      {isChanged && onReset && (
+        <button type="button" class="plain" aria-label={`Undo the change of ${field.name}`} onClick={onReset}>
+          Undo
+        </button>
+      )}
+      {!isNew && !field.required && isGiven(value) && !isConcealed(field) && field.type !== 'boolean' && (
+        <button type="button" class="plain" aria-label={`Clear ${field.name}`} onClick={() => onChange(null)}>
+          Clear
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** One field of a form: its name, what the declaration says about it, the control, and its error. */
+export function FieldEditor({ lock, error, ...props }: FieldEditorProps) {
+  const { field, record, saved, labels, isNew = false, isChanged = false } = props;
+  const id = `field-${field.name}`;
+  const reason = lock ?? lockedReason(field, isNew);
+  if (reason !== undefined) {
+    const owner = lock === undefined ? record : undefined;
+    return <LockedField id={id} field={field} record={owner} value={saved} labels={labels} reason={reason} />;
+  }
+  const isGroup = GROUPS.includes(field.type) && !isConcealed(field);
+  const describedBy = [error && `${id}-error`, `${id}-hint`].filter(Boolean).join(' ');
+  return (
+    <div class={`field ${isChanged ? 'edited' : ''} ${error ? 'invalid' : ''}`} data-field={field.name}>
+      <FieldHead {...props} id={id} isGroup={isGroup} />
+      <div {...(isGroup && ({ role: 'group', 'aria-labelledby': `${id}-name` } as const))}>
+        <ValueEditor {...props} id={id} invalid={error !== undefined} describedBy={describedBy} />
+      </div>
+      {error && (
+        <p class="field-error" id={`${id}-error`}>
+          {error}
+        </p>
+      )}
+      <Description id={id} field={field} isNew={isNew} />
+    </div>
+  );
+}

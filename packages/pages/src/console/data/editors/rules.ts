@@ -1,0 +1,37 @@
+import type { FieldInfo } from '../app-info.ts';
+
+/** Whether the values of a field come as `{ $secret, isSet }`. */
+export const isConcealed = ({ encrypted, writeOnly, type }: FieldInfo): boolean =>
+  encrypted || writeOnly || type === 'password';
+
+/**
+ * Why the console cannot set a field; undefined if it can.
+ *
+ * @param isNew whether the record does not exist yet
+ */
+export function lockedReason(field: FieldInfo, isNew = false): string | undefined {
+  if (field.accounts !== undefined && !(isNew && field.accounts === 'create')) return 'Changed in the Accounts tab';
+  if (field.type === 'password') return 'Users set their own password, for example with a reset link';
+  return undefined;
+}
+
+/** Whether the console can set a field. @param isNew of a record that does not exist yet */
+export const isEditable = (field: FieldInfo, isNew = false): boolean => lockedReason(field, isNew) === undefined;
+
+/** Describes the rules of a field: which policies decide about writing and reading it. */
+export function fieldNotes(field: FieldInfo): string[] {
+  return [
+    field.owner && (field.required ? 'The owner of the record' : 'The owner of the record; nobody if empty'),
+    field.tenant && 'The organisation of the record',
+    field.readOnly && 'readOnly(): clients cannot set it',
+    field.hidden && 'hidden(): the API never returns it',
+    field.writeOnly && 'writeOnly(): never returned',
+    field.encrypted && 'Stored encrypted',
+    field.visibleTo && `visibleTo: ${field.visibleTo}`,
+    field.writableBy && `writableBy: ${field.writableBy}`,
+    field.immutable && 'immutable(): clients set it on create only',
+    field.unique && 'Unique',
+    field.pii && 'Personal data',
+    field.deprecated && 'Deprecated',
+  ].filter((note) => typeof note === 'string');
+}

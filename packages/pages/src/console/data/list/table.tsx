@@ -1,0 +1,198 @@
+import type { RefObject } from 'preact';
+import { useRef } from 'preact/hooks';
+import { Icon } from '../../../kit/icons.tsx';
+import { place, setParams } from '../../router.ts';
+import type { Labels, ResourceInfo, StoredRecord } from '../app-info.ts';
+import { Value } from '../format.tsx';
+import { type Column, dataHref, fieldValue, labelOf } from '../schema.ts';
+import { type RecordList, useWidth } from './list-data.ts';
+import { nextSort, shownColumns, sortOf } from './query.ts';
+
+/** The least width of a column, in pixels. */
+const COLUMN_WIDTH = 150;
+const SELECT_WIDTH = 40;
+/** Columns of a list unless the user chose some. */
+const MAX_COLUMNS = 9;
+/** Below this width, records are cards. */
+const CARDS_BELOW = 600;
+const CARD_FIELDS = 5;
+const SKELETON_ROWS = 8;
+
+/** The columns to show: those that the user chose, or as many as fit. */
+function useColumns(resource: ResourceInfo, container: RefObject<Element | null>) {
+  const width = useWidth(container);
+  const isCards = width > 0 && width < CARDS_BELOW;
+  const count = isCards ? CARD_FIELDS : Math.floor((Math.max(width, COLUMN_WIDTH) - SELECT_WIDTH) / COLUMN_WIDTH);
+  const columns = shownColumns(resource, place.value.params, Math.min(count, MAX_COLUMNS));
+  return { columns, isCards, minWidth: isCards ? undefined : SELECT_WIDTH + columns.length * (COLUMN_WIDTH - 20) };
+}
+
+function HeaderCell({ resource, column, isFirst }: { resource: ResourceInfo; column: Column; isFirst: boolean }) {
+  const { params } = place.value;
+  const sort = sortOf(resource, params);
+  const isSorted = sort.name === column.name;
+  const direction = sort.isDescending ? 'descending' : 'ascending';
+  const change = () => setParams({ sort: nextSort(resource, params, column.name), after: undefined });
+  return (
+    <th
+      scope="col"
+      role="columnheader"
+      aria-sort={isSorted ? direction : undefined}
+      class={`type-${column.type} ${isFirst ? 'first' : ''}`}
+    >
+      {column.sortable ? (
+        <button type="button" class="sort" onClick={change} title={`Sort by ${column.name}`}>
+          <span>{column.name}</span>
+          {isSorted && <Icon name={sort.isDescending ? 'arrowDown' : 'arrowUp'} size={12} />}
+        </button>
+      ) : (
+        <span>{column.name}</span>
+      )}
+    </th>
+  );
+}
+
+interface NameCellProps {
+  resource: ResourceInfo;
+  column: Column;
+  record: StoredRecord;
+  labels: Labels | undefined;
+}
+
+/** The cell that names the record, and links to it. */
+function NameCell({ resource, column, record, labels }: NameCellProps) {
+  const isLabel = column.name === resource.labelField;
+  const href = dataHref([resource.name, record.id]);
+  const value = fieldValue(record, column.name);
+  const isLinkable = isLabel || !['ref', 'refs', 'array'].includes(column.type);
+  return (
+    <a class="row-link" href={href} aria-label={`Open ${labelOf(resource, record)}`}>
+      {isLinkable && value !== null && value !== undefined && value !== '' ? (
+        <Value field={column} value={value} labels={labels} />
+      ) : (
+        labelOf(resource, record)
+      )}
+    </a>
+  );
+}
+
+interface RowProps extends Omit<NameCellProps, 'column'> {
+  columns: readonly Column[];
+  isSelected: boolean;
+  isChanged: boolean;
+  onSelect: (id: string, isRange: boolean) => void;
+}
+
+function Row({ resource, columns, record, labels, isSelected, isChanged, onSelect }: RowProps) {
+  const [first, ...rest] = columns;
+  if (first === undefined) return null;
+  const isDeleted = fieldValue(record, 'deletedAt') != null;
+  const className = [isSelected && 'selected', isChanged && 'changed', isDeleted && 'deleted']
+    .filter(Boolean)
+    .join(' ');
+  return (
+    <tr role="row" class={className} data-id={record.id}>
+      <td role="cell" class="select">
+        <input
+          type="checkbox"
+          aria-label={`Select ${labelOf(resource, record)}`}
+          checked={isSelected}
+          onClick={(event) => onSelect(record.id, event.shiftKey)}
+        />
+      </td>
+      <td role="cell" class={`name type-${first.type}`}>
+        <NameCell resource={resource} column={first} record={record} labels={labels} />
+        {isDeleted && <span class="chip deleted-mark">deleted</span>}
+      </td>
+      {rest.map((column) => (
+        <td role="cell" key={column.name} class={`type-${column.type}`}>
+          <span class="cell-label" aria-hidden="true">
+            {column.name}
+          </span>
+          <span class="cell">
+            <Value field={column} value={fieldValue(record, column.name)} labels={labels} />
+          </span>
+        </td>
+      ))}
+    </tr>
+  );
+}
+
+/** Rows of the height of records, so that the page does not move when the records arrive. */
+const Skeleton = ({ columns }: { columns: readonly Column[] }) => (
+  <>
+    {Array.from({ length: SKELETON_ROWS }, (_, index) => (
+      // biome-ignore lint/a11y/noAriaHiddenOnFocusable: a row without controls takes no focus
+      <tr key={index} class="skeleton" aria-hidden="true">
+        <td class="select"></td>
+        {columns.map(({ name }) => (
+          <td key={name}>
+            <span class="bone"></span>
+          </td>
+        ))}
+      </tr>
+    ))}
+  </>
+);
+
+/** The records of a list: a table, or cards where there is no room for a table. */
+export function RecordTable({
+  resource,
+  list: { rows, meta, isLoading, changed },
+  selected,
+  onSelect,
+  onSelectAll,
+}: Pick<RowProps, 'resource' | 'onSelect'> & {
+  list: RecordList;
+  selected: ReadonlySet<string>;
+  onSelectAll: (isSelected: boolean) => void;
+}) {
+  const container = useRef<HTMLDivElement>(null);
+  const { columns, isCards, minWidth } = useColumns(resource, container);
+  const areAllSelected = rows !== undefined && rows.length > 0 && rows.every(({ id }) => selected.has(id));
+  return (
+    <div class="table-box" ref={container} tabindex={isCards ? undefined : -1}>
+      <table
+        role="table"
+        class={isCards ? 'cards' : 'wide'}
+        style={minWidth === undefined ? undefined : { minWidth: `${minWidth}px` }}
+        aria-busy={isLoading ? 'true' : 'false'}
+        aria-label={resource.plural}
+      >
+        <thead role="rowgroup">
+          <tr role="row">
+            <th scope="col" role="columnheader" class="select">
+              <input
+                type="checkbox"
+                aria-label="Select all records of this page"
+                checked={areAllSelected}
+                onClick={() => onSelectAll(!areAllSelected)}
+              />
+            </th>
+            {columns.map((column, index) => (
+              <HeaderCell key={column.name} resource={resource} column={column} isFirst={index === 0} />
+            ))}
+          </tr>
+        </thead>
+        <tbody role="rowgroup">
+          {rows === undefined ? (
+            <Skeleton columns={columns} />
+          ) : (
+            rows.map((record) => (
+              <Row
+                key={record.id}
+                resource={resource}
+                columns={columns}
+                record={record}
+                labels={meta.labels}
+                isSelected={selected.has(record.id)}
+                isChanged={changed.has(record.id)}
+                onSelect={onSelect}
+              />
+            ))
+          )}
+        </tbody>
+      </table>
+    </div>
+  );
+}

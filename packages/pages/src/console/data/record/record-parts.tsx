@@ -1,0 +1,147 @@
+import type { ComponentChildren } from 'preact';
+import { Time } from '../../../kit/format.tsx';
+import { setParams, usePageTitle } from '../../router.ts';
+import type { ResourceInfo } from '../app-info.ts';
+import { app, dataHref, fieldValue } from '../schema.ts';
+import type { NewerVersion, RecordVersion } from './record-data.ts';
+
+/** Leads back to the list, and names the page. */
+export function RecordHeading({
+  resource,
+  title,
+  children,
+}: {
+  resource: ResourceInfo;
+  title: string;
+  children?: ComponentChildren;
+}) {
+  usePageTitle(`${title} · ${resource.plural}`, app.value.name);
+  return (
+    <div class="record-heading">
+      <nav aria-label="Breadcrumb">
+        <a href={dataHref([resource.name])}>{resource.plural}</a>
+      </nav>
+      <h1 tabindex={-1}>{title}</h1>
+      {children}
+    </div>
+  );
+}
+
+/** The parts of the page of a record. */
+export function RecordTabs({ resource, current }: { resource: ResourceInfo; current: string }) {
+  const tabs: [id: string, label: string][] = [
+    ['fields', 'Fields'],
+    ['history', 'History'],
+    ['json', 'JSON and API'],
+  ];
+  const shown = tabs.filter(([id]) => id !== 'history' || app.value.features.audit);
+  return (
+    <nav class="tabs" aria-label={`Parts of the ${resource.label}`}>
+      {shown.map(([id, label]) => (
+        <button
+          key={id}
+          type="button"
+          aria-current={id === current ? 'page' : undefined}
+          onClick={() => setParams({ tab: id === 'fields' ? undefined : id })}
+        >
+          {label}
+        </button>
+      ))}
+    </nav>
+  );
+}
+
+/** Says that the record has changed while it is being edited. */
+export function NewerNotice({
+  newer,
+  onCompare,
+  onDiscard,
+}: {
+  newer: NewerVersion | undefined;
+  onCompare: (newer: RecordVersion) => void;
+  onDiscard: () => void;
+}) {
+  if (newer === undefined) return null;
+  return (
+    <div class="banner warn" role="status">
+      <span>
+        {newer === 'deleted'
+          ? 'This record was deleted while you were editing it.'
+          : 'This record changed while you were editing it.'}
+      </span>
+      {newer !== 'deleted' && (
+        <button type="button" onClick={() => onCompare(newer)}>
+          Compare
+        </button>
+      )}
+      <button type="button" class="plain" onClick={onDiscard}>
+        Discard my changes
+      </button>
+    </div>
+  );
+}
+
+const MAX_COUNTED = 1000;
+const TIMES = [
+  ['createdAt', 'Created'],
+  ['updatedAt', 'Changed'],
+  ['deletedAt', 'Deleted'],
+] as const;
+
+function countText(count: number | null): string {
+  if (count === null) return '?';
+  return count >= MAX_COUNTED ? `${MAX_COUNTED}+` : count.toLocaleString();
+}
+
+/** What the system knows about a record, and the records that refer to it. */
+export function Details({ resource, record, meta: { relations } }: { resource: ResourceInfo } & RecordVersion) {
+  const times = TIMES.flatMap(([name, label]) => {
+    const time = fieldValue(record, name);
+    return typeof time === 'string' ? [{ label, time }] : [];
+  });
+  return (
+    <aside class="details" aria-label="Details">
+      <dl>
+        {times.map(({ label, time }) => (
+          <div class="fact" key={label}>
+            <dt>{label}</dt>
+            <dd>
+              <Time value={time} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+      {relations.length > 0 && (
+        <>
+          <h2>Related records</h2>
+          <ul class="relations">
+            {relations.map(({ name, resource: target, field, count }) => (
+              <li key={name}>
+                <a href={dataHref([target], { [`${field}[eq]`]: record.id })}>{name}</a>
+                <span class="count">{countText(count)}</span>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      {resource.description && (
+        <>
+          <h2>About</h2>
+          <p class="soft">{resource.description}</p>
+        </>
+      )}
+      <h2>Policies</h2>
+      <dl class="policies">
+        {Object.entries(resource.policies).map(([action, text]) => (
+          <div class="fact" key={action}>
+            <dt>{action}</dt>
+            <dd>
+              <code>{text}</code>
+            </dd>
+          </div>
+        ))}
+      </dl>
+      {resource.hasScope && <p class="soft">A scope filter limits which records exist for a viewer.</p>}
+    </aside>
+  );
+}

@@ -1,0 +1,75 @@
+import { Dialog, openDialog } from '../../kit/dialog.tsx';
+import { Icon } from '../../kit/icons.tsx';
+import { ReferencePicker, useReferenceLabel } from '../components/reference-picker.tsx';
+import { userResource, viewer } from '../data/schema.ts';
+import { setParams } from '../router.ts';
+
+/** The name of the viewer; undefined if the page shows everything. */
+function useViewerLabel() {
+  const id = viewer();
+  const isUser = id !== undefined && id !== 'visitor' && id !== 'system';
+  const label = useReferenceLabel(isUser ? userResource()?.name : undefined, id ?? '');
+  if (isUser) return label;
+  return id === 'visitor' ? 'a visitor' : undefined;
+}
+
+/** The parameters that a change of the viewer must not keep: the position belongs to the list of the former viewer. */
+const viewAs = (id: string | undefined) => setParams({ as: id, after: undefined });
+
+function ViewerDialog({ close }: { close: (result: undefined) => void }) {
+  const users = userResource();
+  const choose = (id: string | undefined) => {
+    close(undefined);
+    viewAs(id);
+  };
+  return (
+    <Dialog title="View as…" onClose={() => close(undefined)}>
+      <p>See exactly what a viewer gets from the API. This view is read-only.</p>
+      <div class="choices">
+        <button type="button" onClick={() => choose(undefined)}>
+          <b>Everything</b>
+          <span class="soft">All records and fields, as the system sees them</span>
+        </button>
+        <button type="button" onClick={() => choose('visitor')}>
+          <b>A visitor</b>
+          <span class="soft">A client that is not signed in</span>
+        </button>
+      </div>
+      {users && (
+        <div class="field">
+          <label for="viewer-picker">A user</label>
+          <ReferencePicker id="viewer-picker" resource={users.name} value={null} onChange={choose} />
+        </div>
+      )}
+    </Dialog>
+  );
+}
+
+/** The switch in the header. */
+export function ViewAsButton() {
+  const label = useViewerLabel();
+  const open = () => openDialog<undefined>(ViewerDialog);
+  return (
+    <button type="button" class={`view-as ${label === undefined ? '' : 'active'}`} onClick={open}>
+      <Icon name="eye" />
+      <span class="text">{label === undefined ? 'View as…' : `As ${label}`}</span>
+    </button>
+  );
+}
+
+/** Says whose view is shown. */
+export function ViewAsBanner() {
+  const label = useViewerLabel();
+  if (label === undefined) return null;
+  return (
+    <div class="banner view-as-banner" role="status">
+      <Icon name="eye" />
+      <span>
+        You see exactly what <b>{label}</b> gets from the API. Read-only.
+      </span>
+      <button type="button" class="plain" onClick={() => viewAs(undefined)}>
+        Show everything
+      </button>
+    </div>
+  );
+}
