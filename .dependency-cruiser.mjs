@@ -45,7 +45,7 @@ const entryRules = extensions.map((extension) => {
 });
 
 const entries =
-  '^src/(index|web|client|react|verify-webhook|(extension|testing)/index|cli/belfry)\\.ts$|^workers/|^packages/verify-webhook/';
+  '^src/(index|web|client|react|verify-webhook|(extension|testing)/index|cli/belfry)\\.ts$|^workers/|^packages/verify-webhook/|^packages/pages/build/';
 
 export default {
   forbidden: [
@@ -178,8 +178,8 @@ export default {
     tsPreCompilationDeps: true,
     combinedDependencies: false,
     doNotFollow: { path: 'node_modules' },
-    // Files for browsers import by URLs of the server. The parser does not read JSX.
-    exclude: { path: '/page/|\\.tsx$|^packages/[^/]+/dist/' },
+    // The parser does not read JSX: scripts/check/page-imports.ts.
+    exclude: { path: '/page/|\\.tsx$|^packages/pages/src/|^packages/[^/]+/dist/' },
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default', 'types'] },
   },
 };

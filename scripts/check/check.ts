@@ -9,6 +9,7 @@ const checks: [name: string, ...command: string[]][] = [
   ['types', 'node_modules/typescript/bin/tsc', '--noEmit'],
   ['types of create-belfry', 'node_modules/typescript/bin/tsc', '-p', 'create-belfry'],
   ['types of the front end', 'node_modules/typescript/bin/tsc', '-p', 'examples/helpdesk-web', '--noEmit'],
+  ['types of the pages', 'node_modules/typescript/bin/tsc', '-p', 'packages/pages', '--noEmit'],
   ['format and lint', 'node_modules/@biomejs/biome/bin/biome', 'ci', '--error-on-warnings', colors, '.'],
   ['import rules', 'scripts/check/import-rules.ts'],
   ['pinned files', 'scripts/check/pinned-files.ts'],

@@ -3,6 +3,7 @@
 // nothing finds no violation.
 import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
+import { findForbiddenPageImports } from './page-imports.ts';
 import { aboveTheFace, folderOf, mayImport, roomOrders } from './rooms.ts';
 
 interface Cruise {
@@ -19,7 +20,9 @@ interface Cruise {
   };
 }
 
-const files = globSync('{src,packages/*/src,workers,examples}/**/*.ts').sort();
+const files = globSync(
+  '{src,packages/{client,verify-webhook}/src,packages/pages/build,workers,examples}/**/*.ts',
+).sort();
 const folders = ['src', 'packages', 'workers', 'examples'].filter((folder) =>
   files.some((file) => file.startsWith(`${folder}/`)),
 );
@@ -71,6 +74,9 @@ for (const { folder, of, why } of TYPES_ONLY) {
   }
 }
 
+const pageImports = findForbiddenPageImports();
+for (const text of pageImports) console.error(text);
+
 const newRooms = globSync('src/*', { withFileTypes: true })
   .filter((entry) => entry.isDirectory() && entry.name !== 'app' && mayImport[entry.name] === undefined)
   .map(({ name }) => name);
@@ -106,6 +112,7 @@ if (
   hiddenImports.length ||
   valueImports ||
   newRooms.length ||
+  pageImports.length ||
   unordered.length
 )
   process.exit(1);

@@ -1,5 +1,17 @@
 // A room is a folder of src or of src/extensions, or one of its large sub-folders, or the sources of a package. src/app, src/index.ts and src/web.ts stand above all of them.
 
+/** What each folder of packages/pages/src may import from, besides itself. A tab never imports another one. */
+export const pagesMayImport: Record<string, readonly string[]> = {
+  kit: [],
+  push: [],
+  modules: [],
+  portal: ['kit'],
+  'sign-in': ['kit'],
+  reference: ['kit'],
+  console: ['kit'],
+  tabs: ['kit', 'console', 'reference'],
+};
+
 /** What each folder of src/ may import from, besides itself. Type imports count as well. */
 export const mayImport: Record<string, readonly string[]> = {
   platform: [],
@@ -121,6 +133,7 @@ export const internalsOfExtensions: Record<string, readonly string[]> = {
     'platform/data/postgres/problems.ts',
     'platform/data/redis/connections.ts',
     'platform/data/redis/problems.ts',
+    'platform/http/built-pages.ts',
     'platform/mail/message.ts',
     'platform/mail/store.ts',
     'platform/work/limits/index.ts',
@@ -158,9 +171,11 @@ export const internalsOfExtensions: Record<string, readonly string[]> = {
     'rules/credential-scopes.ts',
     'rules/credential.ts',
   ],
+  'sign-in-pages': ['platform/http/built-pages.ts'],
   webhooks: [
     'platform/data/postgres/cost-limit.ts',
     'platform/data/postgres/settled.ts',
+    'platform/http/built-pages.ts',
     'platform/work/outbox/table.ts',
     'records/schema/rule-errors.ts',
   ],

@@ -92,6 +92,12 @@ export const settingTexts: Record<string, Record<string, SettingText>> = {
   adminConsole: {
     production:
       'Whether the console is available in production. `policy`: the users that may use it, [by roles](console.md#settings)',
+    title: ['The name in the header and in the titles of pages', '`Console`; in titles, the name of the app'],
+    logo: ['An image before the title: a path of this server, such as `/brand/logo.svg`', 'a bell'],
+    colors: [
+      '`accent`, `background`, `surface` and `text` in hex, and the same in `dark` for dark pages. Without `dark.accent`, `accent` applies to both',
+      'blue',
+    ],
   },
   emailSignIn: {
     url: [

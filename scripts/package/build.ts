@@ -1,13 +1,16 @@
-// `npm run build`: compiles the packages, each into its own dist/: JavaScript (that of the server in bundles), declarations, the files of pages, and
-// the verifier of webhooks for browsers.
+// `npm run build`: compiles the packages, each into its own dist/: JavaScript (that of the server in bundles), declarations, the pages for browsers,
+// and the verifier of webhooks for browsers.
 // The package `belfry` contains all of its dist/ except dist/app, the app of this repository, which is for the image (Dockerfile).
 import { spawnSync } from 'node:child_process';
 import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { buildPages } from '../../packages/pages/build/build.ts';
+import { buildConsoleTypes } from '../../packages/pages/build/console-types.ts';
 import { bundleServer } from './bundle-server.ts';
 import { bundleVerifyWebhook } from './bundle-verify-webhook.ts';
-import { COMPILED_PACKAGES, publishedManifest } from './manifest.ts';
+import { readBundledPackages } from './bundled-packages.ts';
+import { COMPILED_PACKAGES, PAGES_PACKAGE, publishedManifest } from './manifest.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -33,10 +36,19 @@ function renameImportsInDeclarations(folder: string): void {
   }
 }
 
-/** Copies what the server reads from disk: the pages, scripts and styles in the folders `page`. */
-function copyPages(dist: string): void {
-  for (const folder of globSync('**/page', { cwd: join(root, 'src') }))
-    cpSync(join(root, 'src', folder), join(dist, folder), { recursive: true });
+/** Builds the package with the pages, and says which other packages are in it. */
+function buildPagesPackage(): void {
+  const folder = join(root, PAGES_PACKAGE, 'dist');
+  rmSync(folder, { recursive: true, force: true });
+  const { names, licences } = readBundledPackages(buildPages(folder));
+  const notice = [`The files of this package contain code of ${names.join(', ')}:`, ...licences];
+  writeFileSync(join(folder, 'LICENSES.txt'), `${notice.join('\n\n')}\n`);
+  buildConsoleTypes(folder);
+  writeFileSync(join(folder, 'index.js'), "export const folder = new URL('./', import.meta.url);\n");
+  writeFileSync(
+    join(folder, 'index.d.ts'),
+    '/** The folder with the built files and `manifest.json`. */\nexport declare const folder: URL;\n',
+  );
 }
 
 /** Removes the declarations that no entry point of `belfry` refers to: those of its internals. */
@@ -80,7 +92,7 @@ export function build(): void {
   bundleServer(join(root, 'dist'));
   buildDeclarations(root);
   removeInternalDeclarations(join(root, 'dist'));
-  copyPages(join(root, 'dist'));
+  buildPagesPackage();
   writeFileSync(join(root, 'packages/verify-webhook/dist/index.browser.js'), bundleVerifyWebhook());
 }
 

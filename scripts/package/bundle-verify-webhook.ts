@@ -1,27 +1,9 @@
 // Bundles `@belfry/verify-webhook` for runtimes without node:crypto.
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
+import { readBundledPackages } from './bundled-packages.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-
-/** The packages whose code is in a bundle: their names and versions, and the texts of their licences. */
-interface BundledPackages {
-  names: string[];
-  licences: string[];
-}
-
-function readBundledPackages(inputs: readonly string[]): BundledPackages {
-  const paths = inputs.map((input) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.[0]);
-  const folders = [...new Set(paths)].filter((path) => path !== undefined).sort();
-  const names = folders.map((folder) => {
-    const { name, version } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'));
-    return `${name} ${version}`;
-  });
-  const licences = folders.map((folder) => readFileSync(join(root, folder, 'LICENSE'), 'utf8').trim());
-  return { names, licences: [...new Set(licences)] };
-}
 
 /**
  * Bundles packages/verify-webhook/src/index.ts into one module that imports nothing, with browser-crypto.ts instead of node:crypto.

@@ -5,14 +5,17 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
+/** The folder of the package that is built for browsers. */
+export const PAGES_PACKAGE = 'packages/pages';
+
 /** The folders of the packages that `belfry` depends on. */
-export const WORKSPACES = ['packages/client', 'packages/verify-webhook'];
+export const WORKSPACES = ['packages/client', PAGES_PACKAGE, 'packages/verify-webhook'];
 
 /** The folders of the packages that are compiled. `belfry` is the repository itself. */
-export const COMPILED_PACKAGES = ['.', ...WORKSPACES];
+export const COMPILED_PACKAGES = ['.', ...WORKSPACES.filter((folder) => folder !== PAGES_PACKAGE)];
 
 /** The folders of all packages. Their versions are always the same. */
-export const PACKAGES = [...COMPILED_PACKAGES, 'create-belfry'];
+export const PACKAGES = ['.', ...WORKSPACES, 'create-belfry'];
 
 /** What a package.json says that this repository uses. */
 export interface Manifest {
@@ -48,7 +51,6 @@ const DEVELOPMENT = [
   'workspaces',
   'overrides',
   'allowScripts',
-  'scarfSettings',
   'private',
   'publishConfig',
 ];

@@ -22,8 +22,15 @@ const DOORS = new Set([
   'test/support/database/test-database.ts',
 ]);
 
-/** The files of pages, which `test/browser` tests: `src/extensions/console/page/list.js`. */
-const PAGE = /^src\/extensions\/([\w-]+)\/(?:[\w-]+\/)*pages?\//;
+/** The files of pages: `packages/pages/src/console/data/list.tsx`. */
+const PAGE = /^packages\/pages\/(?:src\/([\w-]+)\/)?/;
+/** How the names of their tests in `test/browser` begin, by the folder of the page. All tests for files that several pages share. */
+const BROWSER_TESTS: Readonly<Record<string, string>> = {
+  console: 'console',
+  tabs: 'console',
+  portal: 'webhook-portal',
+  reference: 'reference',
+};
 
 /** Runs git in the repository. @throws Error with what git says */
 function git(root: string, ...args: string[]): string[] {
@@ -94,9 +101,10 @@ export function selectAffected(
 ): string[] {
   if (changed.some((file) => SHARED.test(file))) return [...tests];
   const mirrors = changed.flatMap((file) => {
-    const [, page] = PAGE.exec(file) ?? [];
+    const page = PAGE.exec(file);
     const mirror = findMirror(root, file);
-    return [...(mirror === undefined ? [] : [mirror]), ...(page === undefined ? [] : [`test/browser/${page}`])];
+    const browser = page === null ? [] : [`test/browser/${BROWSER_TESTS[page[1] ?? ''] ?? ''}`];
+    return [...(mirror === undefined ? [] : [mirror]), ...browser];
   });
   const dependsOnChange = createDependencyCheck(new Set(changed), readReferences);
   return tests.filter((file) => mirrors.some((mirror) => file.startsWith(mirror)) || dependsOnChange(file));

@@ -28,7 +28,7 @@ export interface ConsoleRoute extends Pick<Route, 'method' | 'input' | 'query' |
 
 /**
  * A tab that a feature adds to the console, if the app has one. Its page is a folder of ES modules and stylesheets, which the console
- * serves without a build step: `tab.js` exports `tab`, with the component around all pages of the tab and its routes. It imports
+ * serves as they are: `tab.js` exports `tab`, with the component around all pages of the tab and its routes. It imports
  * what all tabs share from `belfry/console`, hooks from `preact/hooks`, and signals from `@preact/signals`. All stylesheets of the folder are
  * loaded with it.
  */
@@ -37,8 +37,8 @@ export interface ConsoleTab {
   id: string;
   /** The name in the navigation. */
   label: string;
-  /** The folder of the page: `new URL('./page/', import.meta.url)`. */
-  page: URL;
+  /** The folder of the page: `new URL('./page/', import.meta.url)`. Left out by Belfry's own tabs, whose pages are part of the console. */
+  page?: URL;
   routes: readonly ConsoleRoute[];
   /** The tab does not exist in production. Default: false. */
   onlyInDevelopment?: boolean;

@@ -27,9 +27,35 @@ function luminanceOf(hex: string): number {
 }
 
 /** Returns black or white, whichever has the higher contrast to the hex colour. It is at least 4.5 for every colour. */
-export function readableTextOn(hex: string): string {
+function readableTextOn(hex: string): string {
   const luminance = luminanceOf(hex);
   return 1.05 / (luminance + 0.05) > (luminance + 0.05) / 0.05 ? '#ffffff' : '#000000';
+}
+
+type Colors = Partial<Record<keyof typeof colorSettings, string | undefined>>;
+
+/** Returns the custom properties of the colours of one mode. */
+function declareColors(mode: 'light' | 'dark', { accent, ...others }: Colors): string[] {
+  const accentText = accent === undefined ? undefined : readableTextOn(accent);
+  return Object.entries({ accent, 'accent-text': accentText, ...others }).flatMap(([name, value]) =>
+    value === undefined ? [] : [`  --${mode}-${name}: ${value};\n`],
+  );
+}
+
+/**
+ * Returns colours as a stylesheet that sets the tokens of a page. Without an accent for dark pages, that of light ones holds for both; other
+ * colours hold for light pages only.
+ *
+ * @param radius of corners, in px
+ */
+export function createThemeCss({
+  dark = {},
+  radius,
+  ...light
+}: Colors & { dark?: Colors; radius?: number } = {}): string {
+  const darkColors = { ...(light.accent === undefined ? {} : { accent: light.accent }), ...dark };
+  const corners = radius === undefined ? [] : [`  --radius: ${radius}px;\n`];
+  return `:root {\n${[...declareColors('light', light), ...declareColors('dark', darkColors), ...corners].join('')}}\n`;
 }
 
 const PATH_CHARACTERS = /^\/[\w\-.~%/?=&#+,:@!*]*$/;

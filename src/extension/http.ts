@@ -1,7 +1,7 @@
 // HTTP: routes and their input, errors, responses, pages, and requests to addresses that users choose.
 export type { BinaryBody } from '../declare/body.ts';
 export type { ConsoleRoute, ConsoleTab } from '../declare/console-tab.ts';
-export { colorSettings, pathSettingSchema, readableTextOn, titleSettingSchema } from '../declare/page-settings.ts';
+export { colorSettings, createThemeCss, pathSettingSchema, titleSettingSchema } from '../declare/page-settings.ts';
 export type { Route, RouteBuilder, RouteContext } from '../declare/route.ts';
 export { recordShape } from '../declare/route.ts';
 export type { ErrorCode, ErrorDetails } from '../platform/helpers/errors.ts';
@@ -21,8 +21,6 @@ export {
 } from '../platform/http/address-guard/index.ts';
 export { mediaTypeOf } from '../platform/http/bodies/body-stream.ts';
 export { addressOf, clientKeyOf, isFromThisMachine } from '../platform/http/client-address.ts';
-export type { PageSources, ServedFile } from '../platform/http/module-pages.ts';
-export { createModulePage, folderAssets, prepareStylesheet } from '../platform/http/module-pages.ts';
 export type { PostResult } from '../platform/http/post.ts';
 export { MAX_RESPONSE_BYTES, sendPost } from '../platform/http/post.ts';
 export { parseQueryString } from '../platform/http/query-string.ts';

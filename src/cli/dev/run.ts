@@ -22,6 +22,8 @@ export interface DevOptions {
   fresh?: boolean;
   /** Drops tables and columns that are no longer declared, with the data in them. */
   allowLoss?: boolean;
+  /** Further folders whose files restart the app, relative to that of the app. */
+  watch?: readonly string[];
 }
 
 /** Writes the file with the environment for other commands, and removes it when this process exits. */
@@ -163,6 +165,7 @@ function startApp(
   { port, host }: Address,
   { databaseUrl, redisUrl }: Services,
   environment: Record<string, string>,
+  alsoWatched: readonly string[],
 ): RestartingProcess {
   const folder = join(root, '.data', 'web');
   mkdirSync(folder, { recursive: true });
@@ -192,7 +195,7 @@ function startApp(
       'inherit',
     );
   const sources = existsSync(join(root, 'src')) ? join(root, 'src') : dirname(appFile);
-  const watched = [sources, appFile, join(root, 'migrations')];
+  const watched = [sources, appFile, join(root, 'migrations'), ...alsoWatched.map((folder) => join(root, folder))];
   return restartOnChange(watched, start, (line) => console.log(line.replaceAll(`${root}/`, '')));
 }
 
@@ -201,7 +204,10 @@ function startApp(
  * restarts if the app's files change. It listens on this machine only (HOST changes that) and lifts rate limits for clients on this
  * machine (LOOPBACK_RATE_LIMITS=on keeps them).
  */
-export async function runDev(project: Project, { fresh = false, allowLoss = false }: DevOptions): Promise<void> {
+export async function runDev(
+  project: Project,
+  { fresh = false, allowLoss = false, watch = [] }: DevOptions,
+): Promise<void> {
   const { root } = project;
   const address = readAddress();
   const { url } = address;
@@ -238,11 +244,17 @@ export async function runDev(project: Project, { fresh = false, allowLoss = fals
     const NODE_ENV = 'development';
     writeEnvironmentFile(root, { NODE_ENV, DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, SVC_ENCRYPTION_KEYS });
     const rateLimits = process.env.LOOPBACK_RATE_LIMITS || 'off';
-    web = startApp(project, address, services, {
-      LOOPBACK_RATE_LIMITS: rateLimits,
-      ALLOW_LOSS: allowLoss ? 'yes' : 'no',
-      SVC_ENCRYPTION_KEYS,
-    });
+    web = startApp(
+      project,
+      address,
+      services,
+      {
+        LOOPBACK_RATE_LIMITS: rateLimits,
+        ALLOW_LOSS: allowLoss ? 'yes' : 'no',
+        SVC_ENCRYPTION_KEYS,
+      },
+      watch,
+    );
     await waitUntilHealthy(url);
     console.log(welcomeText(url, await findPages(url), rateLimits));
   } catch (error) {

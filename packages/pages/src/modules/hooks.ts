@@ -1,0 +1,2 @@
+// For tabs of extensions outside of this repository.
+export * from 'preact/hooks';
