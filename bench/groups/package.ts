@@ -147,6 +147,7 @@ const FIGURES = [
   'installed.production',
   'client',
   'verify-webhook',
+  'pages',
   'memory',
   'memory.single',
   'start',
@@ -162,7 +163,8 @@ export const packaged: Group = {
     const sandbox = createSandbox();
     try {
       build();
-      const [belfry, client, verifyWebhook, createBelfry] = packAll(join(sandbox.root, 'packages')) as [
+      const [belfry, client, pages, verifyWebhook, createBelfry] = packAll(join(sandbox.root, 'packages')) as [
+        string,
         string,
         string,
         string,
@@ -204,6 +206,12 @@ export const packaged: Group = {
           value: measureUnpacked(sandbox, verifyWebhook),
           unit: 'MB',
           note: '`@belfry/verify-webhook`, installed',
+        },
+        {
+          name: 'package.pages',
+          value: measureUnpacked(sandbox, pages),
+          unit: 'MB',
+          note: '`@belfry/pages`, installed',
         },
         ...production,
       ];

@@ -4,9 +4,10 @@ import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { request } from 'undici';
 import type { Route, RouteContext } from '../../src/declare/route.ts';
-import { pageFileRoutes } from '../../src/extensions/console/page-files.ts';
+import { ASSETS, pageFileRoutes } from '../../src/extensions/console/page-files.ts';
 import { portalPageRoutes } from '../../src/extensions/webhooks/portal/page-files.ts';
 import { portalSettingsSchema } from '../../src/extensions/webhooks/settings/portal-settings.ts';
+import { createBuiltPage } from '../../src/platform/http/built-pages.ts';
 import type { Figure, Group } from '../figure.ts';
 
 /** Serves the files of pages, without an app. */
@@ -14,7 +15,7 @@ async function serve(routes: readonly Route[]): Promise<{ url: string; close(): 
   const app = express();
   for (const { path, handler } of routes)
     app.get(path, async (req, res) => {
-      await handler({ req, res } as unknown as RouteContext);
+      await handler({ req, res, params: req.params } as unknown as RouteContext);
     });
   const server = createServer(app).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -39,7 +40,16 @@ export const pages: Group = {
   name: 'pages',
   async run(bench) {
     const measured = [
-      ['pages.console', '/console/data', pageFileRoutes({ tabs: ['/console/data'], assets: [], middleware: [] })],
+      [
+        'pages.console',
+        '/console/data',
+        pageFileRoutes({
+          page: createBuiltPage({ page: 'console', assets: ASSETS }),
+          tabs: ['/console/data'],
+          assets: [],
+          middleware: [],
+        }),
+      ],
       ['pages.portal', '/webhooks/portal', portalPageRoutes(portalSettingsSchema.parse({})!)],
     ] as const;
     const figures: Figure[] = [];

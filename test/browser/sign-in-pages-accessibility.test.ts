@@ -139,3 +139,26 @@ browserTest('a login whose address must be confirmed finishes with the link in a
   await link.waitForURL(`${origin}/welcome`);
   expect(await link.evaluate(`localStorage.getItem('belfry.verificationToken')`)).toBeNull();
 });
+
+browserTest('a new view of a page moves the focus to its heading, and changes the title', 60_000, async () => {
+  const page = await newTab('/auth/forgot');
+  expect(await page.evaluate('document.activeElement.tagName')).toBe('BODY');
+  await page.getByLabel('E-mail address').fill('nobody@pages.example.com');
+  await page.getByRole('button', { name: 'Send link' }).click();
+  await page.getByRole('heading', { name: 'Check your e-mail' }).waitFor();
+  expect(await page.evaluate('document.activeElement.textContent')).toBe('Check your e-mail');
+  expect(await page.title()).toBe('Check your e-mail · Acme');
+});
+
+browserTest('a browser without passkeys is offered the other ways to sign in', 60_000, async () => {
+  const context = await browser.newContext();
+  onTestFinished(() => context.close());
+  const page = await context.newPage();
+  await page.addInitScript('delete window.PublicKeyCredential');
+  await openPage(page, `${origin}/auth/sign-in`);
+  await page.getByLabel('Password').waitFor();
+  expect(await page.locator('.ways').getByRole('button').allTextContents()).toEqual([
+    'E-mail me a sign-in link',
+    'Continue with Simulated provider',
+  ]);
+});

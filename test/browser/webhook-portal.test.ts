@@ -30,7 +30,7 @@ browserTest(
     await page.getByLabel('URL').fill('nothing');
     await page.getByRole('button', { name: 'Add the endpoint' }).click();
     await page.getByText('Must be a valid URL').waitFor();
-    await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('url');
+    await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('endpoint-url');
     await page.getByLabel('URL').fill(receiver.url);
     await page.getByLabel('Description').fill('Our <i>shop</i>');
     await page.getByRole('button', { name: 'Show data of invoice.paid' }).click();
@@ -99,6 +99,34 @@ browserTest(
     await page.locator('.deliveries li').first().waitFor();
     expect(await page.title()).toBe('Webhooks · Acme');
     expect(pageErrors).toEqual([]);
+  },
+);
+
+browserTest(
+  'the error of a field disappears when its value changes, and the errors of other fields stay',
+  120_000,
+  async () => {
+    const ann = await person('Ann');
+    const { page } = await openPage(browser, await createLinkUrl(ann.id));
+    await page.getByRole('link', { name: 'Add an endpoint' }).click();
+    await page.getByText('Advanced').click();
+    await page.getByLabel('Maximum number of requests').fill('0');
+    await page.getByRole('button', { name: 'Add the endpoint' }).click();
+    const errors = async () =>
+      (await page.locator('form .field-error').allTextContents()).filter((text) => text !== '');
+    const limit = 'Must be a whole number from 1 to 10000';
+    await expect.poll(errors).toEqual(['Must be a valid URL', 'Choose at least one event.', limit]);
+    await page.getByLabel('URL').fill(receiver.url);
+    await expect.poll(errors).toEqual(['Choose at least one event.', limit]);
+    await page.getByRole('checkbox', { name: 'invoice.paid' }).check();
+    await expect.poll(errors).toEqual([limit]);
+    await page.getByText('Check the marked fields.').waitFor();
+    await page.getByLabel('Maximum number of requests').fill('5');
+    await expect.poll(errors).toEqual([]);
+    expect(await page.getByText('Check the marked fields.').count()).toBe(0);
+    expect(await page.getByLabel('Maximum number of requests').isVisible()).toBe(true);
+    await page.getByRole('button', { name: 'Add the endpoint' }).click();
+    await page.getByRole('heading', { name: 'Store this secret now' }).waitFor();
   },
 );
 

@@ -118,7 +118,6 @@ test('the versions of the template are those of the repository', () => {
   // Otherwise `belfry dev`, `belfry test` or `belfry migration generate` would lack a package.
   expect(Object.keys(template.devDependencies)).toEqual(expect.arrayContaining(Object.keys(peers)));
   expect(template.engines).toEqual(repository.engines);
-  expect(template.scarfSettings).toEqual(repository.scarfSettings);
   const { '@swc/core': _ownTool, ...scripts } = repository.allowScripts;
   expect(template.allowScripts).toEqual(scripts);
 });

@@ -12,12 +12,12 @@ const textOf = (page: string) => readFileSync(join(root, page), 'utf8');
 
 /**
  * The complete examples of a page: TypeScript blocks that start with an import. Client code needs the generated client, so
- * test/runtime/openapi/client.test.ts compiles it.
+ * test/runtime/openapi/client.test.ts compiles it. Tabs of the console need the types of its page: test/pages/extension-tab.test.ts.
  */
 function examplesOf(page: string): { language: string; example: string }[] {
   return [...textOf(page).matchAll(/```(tsx?)\n(import [\s\S]*?)```/g)]
     .map(([, language, example]) => ({ language: language!, example: example! }))
-    .filter(({ example }) => !example.includes("'./api.d.ts'"));
+    .filter(({ example }) => !/'(\.\/api\.d\.ts|belfry\/console)'/.test(example));
 }
 
 // Files of a deployment, which differ between clones, and the output of tests.

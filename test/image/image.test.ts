@@ -93,7 +93,7 @@ test('the image contains the compiled package, the compiled app and the migratio
     (file) => !file.endsWith('.d.ts'),
   );
   expect(sources).toEqual([]);
-  expect(existsSync(join(image.workdir, 'dist/push/page/sw.js'))).toBe(true);
+  expect(existsSync(join(image.workdir, 'packages/pages/dist/push/sw.js'))).toBe(true);
 });
 
 test('the image contains the packages of the CycloneDX document: no development dependency and no optional peer', () => {

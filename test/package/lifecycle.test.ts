@@ -186,7 +186,7 @@ test('the packages of its image run four processes in production, which deliver 
 });
 
 test('after npm uninstall of its packages and the removal of the app, nothing is left of it on the machine', async () => {
-  await app.run('npm', ['uninstall', 'belfry', '@belfry/client', '@belfry/verify-webhook']);
+  await app.run('npm', ['uninstall', 'belfry', '@belfry/client', '@belfry/pages', '@belfry/verify-webhook']);
   expect(existsSync(join(app.folder, 'node_modules/belfry'))).toBe(false);
   expect(JSON.parse(readFileSync(join(app.folder, 'package.json'), 'utf8')).dependencies).toBeUndefined();
   expect(readFileSync(join(app.folder, 'package-lock.json'), 'utf8')).not.toContain('belfry');

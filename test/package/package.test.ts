@@ -29,7 +29,7 @@ test('the package is built and packed, and small', () => {
   expect(statSync(tarball).size).toBeLessThan(MAX_BYTES);
 });
 
-test('the package contains the pages, the migrations and the licence, but neither sources nor the app of this repository', () => {
+test('the package contains the migrations and the licence, but neither sources nor the app of this repository', () => {
   const { stdout } = spawnSync('tar', ['tzf', tarball], { encoding: 'utf8' });
   const files = stdout.split('\n');
   for (const name of [
@@ -38,10 +38,6 @@ test('the package contains the pages, the migrations and the licence, but neithe
     'dist/index.d.ts',
     'dist/extension/index.js',
     'dist/extension/index.d.ts',
-    'dist/extensions/console/page/index.html',
-    'dist/extensions/sign-in-pages/page/index.html',
-    'dist/extensions/sign-in-pages/page/main.js',
-    'dist/push/page/sw.js',
     'migrations/belfry/meta/_journal.json',
     'LICENSE',
     'README.md',
@@ -58,6 +54,21 @@ test('the modules of the server are bundled, but not those of the client, of whi
   const isModule = (name: string) => name.endsWith('.js') && !name.includes('/page/');
   expect(filesOf(tarball).filter(isModule).length).toBeLessThan(80);
   expect(filesOf(packages.client).filter(isModule).length).toBeGreaterThan(50);
+});
+
+test('the pages are built files with the licences of what is in them, and no sources', () => {
+  const files = filesOf(packages.pages);
+  for (const name of [
+    'dist/manifest.json',
+    'dist/push/sw.js',
+    'dist/index.js',
+    'dist/LICENSES.txt',
+    'LICENSE',
+    'README.md',
+  ])
+    expect(files).toContain(`package/${name}`);
+  expect(files.filter((name) => /\.tsx?$/.test(name) && !name.endsWith('.d.ts'))).toEqual([]);
+  expect(statSync(packages.pages).size).toBeLessThan(400_000);
 });
 
 test('the declarations of the package are those that its entry points refer to', () => {
@@ -83,10 +94,15 @@ test('all packages have one version, and depend on each other in exactly this ve
   expect(manifests.map((manifest) => [manifest.name, manifest.version, manifest.license])).toEqual([
     ['belfry', version, 'MIT'],
     ['@belfry/client', version, 'MIT'],
+    ['@belfry/pages', version, 'MIT'],
     ['@belfry/verify-webhook', version, 'MIT'],
     ['create-belfry', version, 'MIT'],
   ]);
-  expect(dependencies).toMatchObject({ '@belfry/client': version, '@belfry/verify-webhook': version });
+  expect(dependencies).toMatchObject({
+    '@belfry/client': version,
+    '@belfry/pages': version,
+    '@belfry/verify-webhook': version,
+  });
   for (const { dependencies = {}, scripts, devDependencies, workspaces } of manifests.slice(1))
     expect([dependencies, scripts, devDependencies, workspaces]).toEqual([{}, undefined, undefined, undefined]);
 });

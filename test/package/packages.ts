@@ -11,6 +11,7 @@ const TIMEOUT_MS = 240_000;
 export interface Packages {
   belfry: string;
   client: string;
+  pages: string;
   verifyWebhook: string;
   createBelfry: string;
 }
@@ -19,8 +20,14 @@ export interface Packages {
 async function packAll(folder: string): Promise<Packages> {
   const args = [resolve('scripts/package/pack.ts'), '--to', folder];
   const { stdout } = await promisify(execFile)(process.execPath, args);
-  const [belfry, client, verifyWebhook, createBelfry] = stdout.trim().split('\n') as [string, string, string, string];
-  return { belfry, client, verifyWebhook, createBelfry };
+  const [belfry, client, pages, verifyWebhook, createBelfry] = stdout.trim().split('\n') as string[];
+  return {
+    belfry: belfry!,
+    client: client!,
+    pages: pages!,
+    verifyWebhook: verifyWebhook!,
+    createBelfry: createBelfry!,
+  };
 }
 
 /**
@@ -75,12 +82,13 @@ export function unpackInto(folder: string, name: string, tarball: string): void 
  * @param packages default: all
  */
 export function createProjectWith(
-  { belfry, client, verifyWebhook }: Packages,
+  { belfry, client, pages, verifyWebhook }: Packages,
   folder: string,
   packages: readonly string[] = listPackages(),
 ): string {
   unpackInto(folder, 'belfry', belfry);
   unpackInto(folder, '@belfry/client', client);
+  unpackInto(folder, '@belfry/pages', pages);
   unpackInto(folder, '@belfry/verify-webhook', verifyWebhook);
   for (const each of packages) symlinkSync(resolve('node_modules', each), join(folder, 'node_modules', each));
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');

@@ -15,7 +15,7 @@ const FILES = {
   'src/records/list.ts': `import { pad } from '../platform/text/pad.ts';\nexport const list = pad;`,
   'src/platform/text/pad.ts': 'export const pad = 1;',
   'src/extensions/console/index.ts': 'export const console = 1;',
-  'src/extensions/console/page/data/list.js': 'export const page = 1;',
+  'packages/pages/src/console/data/list.tsx': 'export const page = 1;',
   'docs/lists.md': '# Lists',
   'test/support/app.ts': `import { list } from '../../src/index.ts';\nimport './database/test-database.ts';`,
   'test/support/database/test-database.ts': '',
@@ -117,7 +117,7 @@ test.each<[string, string[], string[]]>([
   ],
   [
     'a page: its tests in a browser',
-    ['src/extensions/console/page/data/list.js'],
+    ['packages/pages/src/console/data/list.tsx'],
     ['test/browser/console-data.test.ts'],
   ],
   [

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
-import { readdirSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
-import { expect, test } from 'vitest';
+import { expect, expectTypeOf, test } from 'vitest';
+import type { PageConfig } from '../../../packages/pages/src/sign-in/page-config.ts';
+import type { PageConfig as ServedConfig } from '../../../src/extensions/sign-in-pages/page-config.ts';
 import {
   defineExtension,
   defineUser,
@@ -69,8 +70,10 @@ async function statusOf(path: string, method = 'GET'): Promise<number | undefine
   return response.statusCode;
 }
 
-async function readConfig(url: string) {
-  const html = await (await fetch(`${url}/auth/sign-in`)).text();
+const readPage = async (url: string) => (await fetch(`${url}/auth/sign-in`)).text();
+
+async function readConfig(url: string): Promise<PageConfig> {
+  const html = await readPage(url);
   return JSON.parse(/<script type="application\/json" id="config">(.*?)<\/script>/s.exec(html)![1]!);
 }
 
@@ -80,7 +83,7 @@ test.each(PAGES)('the page /auth/%s allows nothing inline and no other origin, a
   expect(Object.fromEntries(headers)).toMatchObject({
     'content-type': 'text/html; charset=utf-8',
     'content-security-policy':
-      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
     'referrer-policy': 'no-referrer',
     'x-content-type-options': 'nosniff',
     'cache-control': 'no-store',
@@ -88,20 +91,25 @@ test.each(PAGES)('the page /auth/%s allows nothing inline and no other origin, a
   });
 });
 
-test('every asset that the pages load is served with its type', async () => {
-  const files = readdirSync(new URL('../../../src/extensions/sign-in-pages/page/', import.meta.url));
-  const assets = [...files.filter((name) => name !== 'index.html'), 'theme.css'];
-  expect(assets.length).toBeGreaterThan(15);
+test('every asset that the pages load is served with its type, and browsers may keep it', async () => {
+  const html = await readPage(full.url);
+  const assets = new Set(Array.from(html.matchAll(/\/auth\/assets\/([^"]+)/g), ([, name]) => name!));
+  // A set goes on with what is added meanwhile: the files that a script imports.
   for (const name of assets) {
-    const { status, headers } = await fetch(`${full.url}/auth/assets/${name}`);
+    const response = await fetch(`${full.url}/auth/assets/${name}`);
     const type = name.endsWith('.css') ? 'text/css' : 'text/javascript';
-    expect([status, headers.get('content-type')], name).toEqual([200, `${type}; charset=utf-8`]);
-    expect([headers.get('x-content-type-options'), headers.get('cache-control')]).toEqual(['nosniff', 'no-cache']);
+    expect([response.status, response.headers.get('content-type')], name).toEqual([200, `${type}; charset=utf-8`]);
+    expect(response.headers.get('x-content-type-options')).toBe('nosniff');
+    expect(response.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+    for (const [, imported] of (await response.text()).matchAll(/"\.\/([\w-]+\.js)"/g)) assets.add(imported!);
   }
+  expect(assets.size).toBeGreaterThan(15);
 });
 
 test.each([
   '/auth/assets/index.html',
+  '/auth/assets/manifest.json',
+  '/auth/assets/main.js',
   '/auth/assets/',
   '/auth/assets/../page-files.ts',
   '/auth/assets/..%2fpage-files.ts',
@@ -129,11 +137,11 @@ test('/auth leads to the account', async () => {
 });
 
 test('the settings appear in the page as text, and never as markup', async () => {
-  const html = await (await fetch(`${full.url}/auth/sign-in`)).text();
+  const html = await readPage(full.url);
   expect(html).not.toContain('<b>');
   expect(html).toContain('<title>&lt;/script&gt;&lt;b&gt;&quot;Acme&quot; &amp; &#39;sons&#39;</title>');
   expect(html).toContain('<img src="/brand/logo.svg"');
-  expect(html.indexOf('/brand/sign-in.css')).toBeGreaterThan(html.indexOf('/auth/assets/theme.css'));
+  expect(html.indexOf('/brand/sign-in.css')).toBeGreaterThan(html.lastIndexOf('/auth/assets/'));
   expect(html.match(/<script/g)).toHaveLength(2);
   expect(html).not.toMatch(/<style|\sstyle=|\son\w+=/);
   expect(await readConfig(full.url)).toMatchObject({ title: TITLE, afterSignIn: '/app?tab=1' });
@@ -172,11 +180,15 @@ test('without the extension there are no pages', async () => {
 });
 
 test('the theme becomes custom properties, with a text on the accent that is readable', async () => {
-  const css = await (await fetch(`${full.url}/auth/assets/theme.css`)).text();
+  const [path] = /\/auth\/assets\/settings-\w+\.css/.exec(await readPage(full.url))!;
+  const css = await (await fetch(full.url + path)).text();
   expect(css.replaceAll(/\s+/g, ' ').trim()).toBe(
-    ':root { --accent: #fde047; --accent-text: #000000; --radius: 4px; } ' +
-      '@media not (prefers-color-scheme: dark) { :root { --background: #eeeeee; } } ' +
-      '@media (prefers-color-scheme: dark) { :root { --background: #000; } }',
+    ':root { --light-accent: #fde047; --light-accent-text: #000000; --light-background: #eeeeee; ' +
+      '--dark-accent: #fde047; --dark-accent-text: #000000; --dark-background: #000; --radius: 4px; }',
   );
-  expect(await (await fetch(`${bare.url}/auth/assets/theme.css`)).text()).toBe('');
+  expect(await readPage(bare.url)).not.toContain('/auth/assets/settings-');
+});
+
+test('the scripts of the pages know the configuration by its type', () => {
+  expectTypeOf<ServedConfig>().toEqualTypeOf<PageConfig>();
 });

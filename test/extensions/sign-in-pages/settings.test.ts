@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { safePath } from '../../../packages/pages/src/sign-in/safe-path.ts';
 import { defineUser, signInPages } from '../../../src/index.ts';
 import { getStartupError } from '../../support/startup-error.ts';
 
@@ -63,11 +64,7 @@ test('an app without accounts cannot have the pages', () => {
   expect(getStartupError({ resources: [], extensions: [signInPages()] })).toContain('it needs accounts');
 });
 
-describe('the page after the sign-in', async () => {
-  const module = new URL('../../../src/extensions/sign-in-pages/page/safe-path.js', import.meta.url);
-  const { safePath } = (await import(module.href)) as {
-    safePath: (value: unknown, origin: string) => string | undefined;
-  };
+describe('the page after the sign-in', () => {
   const ORIGIN = 'https://app.example.com';
 
   test.each([

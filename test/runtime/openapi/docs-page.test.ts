@@ -32,18 +32,21 @@ test.each(Object.entries(apps))(
     expect(policy['script-src']).toEqual(["'self'"]);
     expect(policy['style-src']).toEqual(["'self'"]);
     expect(policy['frame-ancestors']).toEqual(["'none'"]);
+    expect(policy['require-trusted-types-for']).toEqual(["'script'"]);
+    expect(policy['trusted-types']).toEqual(["'none'"]);
     const html = await page.text();
     expect(html).toContain('<title>Tom &amp; Jerry&#39;s &lt;&quot;shop&quot;&gt;</title>');
     expect(html).not.toMatch(/<style|style=|<script>|\son[a-z]+=|https?:/);
 
-    const loaded = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => new URL(path!, `${url}/api/docs`));
+    const paths = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => path!);
+    const loaded = paths.filter((path) => !path.startsWith('data:')).map((path) => new URL(path, `${url}/api/docs`));
     expect(loaded.length).toBeGreaterThan(3);
     for (const file of loaded) {
       expect(file.origin).toBe(url);
       const response = await fetch(file);
       expect([file.pathname, response.status]).toEqual([file.pathname, 200]);
       expect(response.headers.get('x-content-type-options')).toBe('nosniff');
-      const type = { js: 'text/javascript', css: 'text/css', png: 'image/png', json: 'application/json' };
+      const type = { js: 'text/javascript', css: 'text/css', json: 'application/json' };
       expect(response.headers.get('content-type')).toContain(
         type[file.pathname.split('.').at(-1) as keyof typeof type],
       );
@@ -52,9 +55,19 @@ test.each(Object.entries(apps))(
   },
 );
 
-test('no other file of the package is served, and no path leads out of it', async () => {
+test('scripts and styles are kept by browsers, and every path below the page shows the page', async () => {
   const { url } = apps['in tests'];
-  for (const path of ['index.html', 'package.json', '..%2fopenapi.json', '%2e%2e/', 'swagger-ui.css.map', '']) {
-    expect([path, (await fetch(`${url}/api/docs/${path}`)).status]).toEqual([path, 404]);
+  const html = await (await fetch(`${url}/api/docs`)).text();
+  const [, script] = /src="([^"]+)"/.exec(html)!;
+  expect((await fetch(url + script)).headers.get('cache-control')).toContain('immutable');
+  for (const path of ['createUser', 'no/such/operation', '..%2fopenapi.json']) {
+    const response = await fetch(`${url}/api/docs/${path}`);
+    expect([path, response.status, await response.text()]).toEqual([path, 200, html]);
   }
+});
+
+test('no other file of the build is served, and no path leads out of it', async () => {
+  const { url } = apps['in tests'];
+  for (const path of ['index.html', 'manifest.json', 'package.json', '..%2fmanifest.json', '%2e%2e%2f'])
+    expect([path, (await fetch(`${url}/api/docs/assets/${path}`)).status]).toEqual([path, 404]);
 });

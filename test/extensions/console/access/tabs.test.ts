@@ -77,7 +77,16 @@ test('the console links the tabs of extensions, and serves their pages and scrip
     expect((await fetch(development.url + path)).status, path).toBe(200);
   expect((await fetch(`${development.url}/console/assets/tabs/counter/notes.md`)).status).toBe(404);
   const html = await (await fetch(`${development.url}/console/counter`)).text();
-  expect(html).toContain('"belfry/console":"/console/assets/kit.js"');
+  const [, kit] = /"belfry\/console":"(\/console\/assets\/kit-\w+\.js)"/.exec(html)!;
+  const served = await fetch(development.url + kit);
+  expect([served.status, served.headers.get('cache-control')]).toEqual([200, 'public, max-age=31536000, immutable']);
+  // The tabs of Belfry are part of the console's own build.
+  const audit = body.data.tabs.find(({ id }: { id: string }) => id === 'audit');
+  expect(audit.page.entry).toMatch(/^\/console\/assets\/tab-\w+\.js$/);
+  for (const path of [audit.page.entry, ...audit.page.scripts, ...audit.page.styles])
+    expect((await fetch(development.url + path)).status, path).toBe(200);
+  for (const name of ['manifest.json', 'main-ABCDEFGH.js', '..%2fmanifest.json', '__proto__'])
+    expect((await fetch(`${development.url}/console/assets/${name}`)).status, name).toBe(404);
 });
 
 test('in development, the routes of a tab need no sign-in, but refuse pages of other origins', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { policies } from './pages.ts';
+import { access, policies } from './pages.ts';
 
 test('a policy is described in words, and the owner of a record that does not exist yet is any user', () => {
   const { policyInWords } = policies;
@@ -18,7 +18,7 @@ test('a policy is described in words, and the owner of a record that does not ex
 const rule = { allows: [], owner: false, roles: [], organisationRoles: [], hasFunction: false };
 
 test('what a role may do follows from the rule, and functions are never presented as an answer', () => {
-  const { accessOf } = policies;
+  const { accessOf } = access;
   expect(accessOf(undefined, 'admin')).toBe('missing');
   expect(accessOf({ ...rule, allows: ['public'] }, 'visitor')).toBe('yes');
   expect(accessOf({ ...rule, allows: ['authenticated'] }, 'visitor')).toBe('no');
@@ -33,7 +33,7 @@ test('what a role may do follows from the rule, and functions are never presente
 });
 
 test('roles in organisations allow nothing to a visitor, and functions are not counted as allowed', () => {
-  const { accessOf, accessInWords } = policies;
+  const { accessOf, accessInWords } = access;
   const member = { ...rule, organisationRoles: ['agent'] };
   expect(accessOf(member, 'visitor', 'create')).toBe('no');
   expect(accessOf(member, 'signed-in', 'create')).toBe('member');

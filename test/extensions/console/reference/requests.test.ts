@@ -4,7 +4,18 @@ import { adminConsole } from '../../../../src/index.ts';
 import { readContract } from '../../../runtime/openapi/contract.ts';
 import { everyApp } from '../../../runtime/openapi/every-app.ts';
 import { startTestApp } from '../../../support/app.ts';
-import { documents, examples, type FormRequest, type Operation, requests, samples, type Values } from './pages.ts';
+import {
+  clientSamples,
+  documents,
+  examples,
+  type FormRequest,
+  members,
+  type Operation,
+  requests,
+  samples,
+  secrets,
+  type Values,
+} from './pages.ts';
 
 const { url } = await startTestApp({ ...everyApp, extensions: [...everyApp.extensions, adminConsole()] });
 const contract = await readContract(url);
@@ -102,7 +113,7 @@ const parametersOf = (path: string) => {
 };
 
 async function expectSameRequest(operation: Operation, values: Values, request: FormRequest): Promise<void> {
-  const sent = await runClient(samples.clientSample(operation, request, values, document));
+  const sent = await runClient(clientSamples.clientSample(operation, request, values, document));
   expect([operation.id, sent.method]).toEqual([operation.id, request.method]);
   expect(parametersOf(sent.path)).toEqual(parametersOf(request.path));
   if (request.json !== undefined) expect(sent.body ?? {}).toEqual(JSON.parse(request.json));
@@ -141,12 +152,12 @@ test('the code for the typed client has the methods of resources, and filters as
   });
   const request = requests.buildRequest(list, values);
   await expectSameRequest(list, values, request);
-  const code = samples.clientSample(list, request, values, document);
+  const code = clientSamples.clientSample(list, request, values, document);
   expect(code).toContain('client.things.list({');
   expect(code).toContain('amount: { gte: 10, lt: 20 }');
   const textOf = (id: string) => {
     const given = fill(operationOf(id));
-    return samples.clientSample(operationOf(id), requests.buildRequest(operationOf(id), given), given, document);
+    return clientSamples.clientSample(operationOf(id), requests.buildRequest(operationOf(id), given), given, document);
   };
   expect(textOf('readNote')).toContain("client['deep/notes'].get('65f0c1d2e3a4b5c6d7e8f901')");
   expect(textOf('deleteThing')).toContain("client.things.delete('65f0c1d2e3a4b5c6d7e8f901')");
@@ -216,12 +227,12 @@ test('further headers are sent, and a line that is no header is an error', () =>
   ]);
   for (const other of ['nonsense', 'X Y: z', 'X-A: \u00fc\u2028', ': a'])
     expect(requests.checkValues(read, { ...values, other }).other).toContain('is not a header');
-  expect(requests.valuesForHistory({ ...values, other: 'X-Secret: svc_1' })).not.toHaveProperty('other');
+  expect(secrets.valuesForHistory({ ...values, other: 'X-Secret: svc_1' })).not.toHaveProperty('other');
 });
 
 test('controls keep texts as texts, and convert numbers, booleans and JSON', () => {
   const read = (schema: object, text: string, alternatives: object[] = []) =>
-    requests.readMember({ schema, alternatives }, text);
+    members.readMember({ schema, alternatives }, text);
   expect(read({ type: 'string' }, '12')).toBe('12');
   expect(read({ type: 'integer' }, '12')).toBe(12);
   expect(read({ type: 'integer' }, 'twelve')).toBe('twelve');
@@ -231,7 +242,7 @@ test('controls keep texts as texts, and convert numbers, booleans and JSON', () 
   expect(read({}, '2026-01-15', [{}, {}])).toBe('2026-01-15');
   expect(read({ type: 'string' }, '')).toBeUndefined();
   const nullable = (schema: object, text: string) =>
-    requests.readMember({ schema, alternatives: [], isNullable: true }, text);
+    members.readMember({ schema, alternatives: [], isNullable: true }, text);
   expect(nullable({ type: 'string' }, 'null')).toBe('null');
   expect(nullable({ type: 'string', enum: ['a'] }, 'null')).toBeNull();
   expect(nullable({ type: 'boolean' }, 'null')).toBeNull();
@@ -247,7 +258,7 @@ test('the history keeps no passwords, tokens, codes, write-only values or files'
     json,
     form: { file: 'x' },
   };
-  const kept = requests.valuesForHistory(values, ['note']);
+  const kept = secrets.valuesForHistory(values, ['note']);
   expect(JSON.stringify(kept)).not.toMatch(/hunter2|svc_/);
   expect(kept).toMatchObject({
     query: { 'title[eq]': 'kept' },
@@ -255,7 +266,7 @@ test('the history keeps no passwords, tokens, codes, write-only values or files'
     header: { 'Idempotency-Key': 'kept' },
   });
   expect(JSON.parse(kept.json)).toEqual({ email: 'a@b.c', password: '', nested: [{ apiKey: '' }], note: '' });
-  expect(requests.valuesForHistory({ ...values, json: '{ "password": "hunter2"' }).json).toBe('');
+  expect(secrets.valuesForHistory({ ...values, json: '{ "password": "hunter2"' }).json).toBe('');
   const { schema } = operationOf('createThing').body!.content[JSON_TYPE];
-  expect(requests.secretMembersOf(schema, document)).toContain('word');
+  expect(secrets.secretMembersOf(schema, document)).toContain('word');
 });

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { getState } from '../../../../packages/pages/src/portal/parts/state.ts';
 import type { WebhookOperations } from '../../../../src/extensions/webhooks/index.ts';
 import { adminConsole, defineResource, defineUser, f, webhooks } from '../../../../src/index.ts';
 import type { App } from '../../../../src/runtime/create-app.ts';
@@ -7,10 +8,6 @@ import { startWebhooksConsole } from './app.ts';
 
 const { ask, receiver, running, settle, subscribe } = await startWebhooksConsole();
 const { person, app, url } = running;
-
-// A script of the portal's page, so it has no types.
-const state = new URL('../../../../src/extensions/webhooks/portal/page/parts/state.js', import.meta.url);
-const { stateOf }: { stateOf: (endpoint: object) => string } = await import(state.href);
 
 test('the list has the endpoints of all users with their last day, newest first, filtered and page by page', async () => {
   const [ada, bob] = [await person('Ada'), await person('Bob')];
@@ -184,7 +181,7 @@ test('an endpoint whose last attempt failed is retrying for people, everywhere, 
   // The portal, the command line and the doctor say the same.
   const { app: running } = retrying as unknown as { app: { webhooks: WebhookOperations; diagnose: App['diagnose'] } };
   const { endpoints, worst } = await running.webhooks.status();
-  expect(stateOf(inApi)).toBe('retrying');
+  expect(getState(inApi)).toBe('retrying');
   expect(endpoints).toEqual({ active: 1, retrying: 1, failing: 0, disabled: {} });
   expect(worst).toMatchObject([{ id: refused, status: 'retrying' }]);
   const { host } = new URL(receiver.url);
@@ -194,7 +191,7 @@ test('an endpoint whose last attempt failed is retrying for people, everywhere, 
   // A delivery that succeeds ends the state, also if it follows within a second.
   await kim.call('POST', `/api/webhooks/${refused}/test`);
   expect((await read(`/endpoints/${refused}`)).state).toBe('active');
-  expect(stateOf((await kim.call('GET', `/api/webhooks/${refused}`)).body.data)).toBe('active');
+  expect(getState((await kim.call('GET', `/api/webhooks/${refused}`)).body.data)).toBe('active');
   expect((await running.webhooks.status()).endpoints.retrying).toBe(0);
   expect((await running.diagnose()).map(({ message }) => message).join()).not.toContain('only fail');
   await kim.call('PATCH', `/api/webhooks/${refused}`, { enabled: false });

@@ -61,7 +61,6 @@ const ROUTES: [method: string, path: string, body?: unknown][] = [
   ['GET', `/explain?endpoint=${endpoint}&event=${delivery}`],
   ['GET', '/events'],
   ['GET', '/event?name=note.created'],
-  ['GET', '/snippets'],
 ];
 
 describe.each(ROUTES)('%s %s', (method, path, body) => {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, expect, test } from 'vitest';
+import { createSnippets } from '../../../../packages/pages/src/kit/snippets.ts';
 import {
   createSignatureHeader,
   generateSecret,
@@ -11,11 +12,6 @@ import {
 } from '../../../../src/extensions/webhooks/endpoints/signing.ts';
 import { verifyWebhook } from '../../../../src/index.ts';
 import { startReceiver } from '../../../fakes/receiver.ts';
-
-type CreateSnippets = (endpoint: { url: string; publicKey?: string }, secret?: string) => Record<string, string>;
-
-const file = new URL('../../../../src/extensions/webhooks/portal/page/parts/snippets.js', import.meta.url);
-const { createSnippets } = (await import(file.href)) as { createSnippets: CreateSnippets };
 
 const receiver = await startReceiver();
 const folder = mkdtempSync(join(tmpdir(), 'snippets-'));
@@ -32,7 +28,7 @@ test('the code for curl and OpenSSL sends a request with a valid signature, also
 }) => {
   skip(!hasProgram('curl') || spawnSync('openssl', ['version']).status !== 0, 'no curl or OpenSSL');
   const url = `${receiver.url}?name='$(exit)'`;
-  await run('sh', ['-c', createSnippets({ url }, secret)['curl and OpenSSL']!]);
+  await run('sh', ['-c', createSnippets({ url }, secret)['curl and OpenSSL']]);
   const [request] = await receiver.received(1);
   expect(request!.path).toContain("'$(exit)'");
   expect(verifyWebhook(secret, request!.headers, request!.body).type).toBe('webhook.test');

@@ -1,0 +1,67 @@
+// What a browser loads for the first view of each page, and for the next one.
+import type { Browser, Page } from 'playwright-core';
+import { beforeAll, expect } from 'vitest';
+import { adminConsole, defineResource, defineUser, f, signInPages, webhooks } from '../../src/index.ts';
+import { startTestApp } from '../support/app.ts';
+import { browserTest, closePages, startBrowser } from './browser.ts';
+
+const MAX_FIRST_REQUESTS = 12;
+const MAX_FIRST_BYTES = 100_000;
+
+const note = defineResource('note', { fields: { text: f.string().searchable() }, policies: { list: 'public' } });
+const { url } = await startTestApp({
+  resources: [note, defineUser()],
+  extensions: [webhooks({ portal: {} }), signInPages(), adminConsole()],
+});
+let browser: Browser;
+beforeAll(async () => {
+  if (process.env.TEST_CHROMIUM === undefined) return;
+  browser = await startBrowser();
+  return () => closePages(browser);
+});
+
+interface Loaded {
+  url: string;
+  /** The bytes from the network; 0 from the cache. */
+  bytes: number;
+}
+
+/** Opens a page, and returns what the browser loads until the page shows its heading. */
+async function open(page: Page, path: string): Promise<Loaded[]> {
+  const session = await page.context().newCDPSession(page);
+  await session.send('Network.enable');
+  const loaded = new Map<string, Loaded>();
+  session.on('Network.responseReceived', ({ requestId, response }) => {
+    if (response.url.startsWith('http')) loaded.set(requestId, { url: response.url, bytes: 0 });
+  });
+  session.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
+    const one = loaded.get(requestId);
+    if (one !== undefined) one.bytes = encodedDataLength;
+  });
+  session.on('Network.requestServedFromCache', ({ requestId }) => loaded.delete(requestId));
+  await page.goto(url + path);
+  await page.locator('h1').first().waitFor();
+  await page.waitForLoadState('load');
+  await session.detach();
+  return [...loaded.values()];
+}
+
+/** Whether it belongs to the page itself, not to the data that it shows. */
+const isFile = ({ url: each }: Loaded) => !/\/api\/(?!docs)/.test(each);
+
+for (const path of ['/console/data/note', '/webhooks/portal', '/auth/sign-in', '/api/docs'])
+  browserTest(
+    `${path} is small, loads nothing from elsewhere, and asks for no file a second time`,
+    60_000,
+    async () => {
+      const context = await browser.newContext();
+      const page = await context.newPage();
+      const first = await open(page, path);
+      expect(first.filter((one) => new URL(one.url).origin !== url)).toEqual([]);
+      expect(first.length).toBeLessThanOrEqual(MAX_FIRST_REQUESTS);
+      expect(first.filter(isFile).reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThan(MAX_FIRST_BYTES);
+      const second = (await open(page, path)).filter((one) => isFile(one) && one.bytes > 0);
+      expect(second.map((one) => one.url)).toEqual([url + path]);
+      await context.close();
+    },
+  );
