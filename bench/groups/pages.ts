@@ -5,9 +5,11 @@ import express from 'express';
 import { request } from 'undici';
 import type { Route, RouteContext } from '../../src/declare/route.ts';
 import { ASSETS, pageFileRoutes } from '../../src/extensions/console/page-files.ts';
+import { pageFileRoutes as signInRoutes } from '../../src/extensions/sign-in-pages/page-files.ts';
 import { portalPageRoutes } from '../../src/extensions/webhooks/portal/page-files.ts';
 import { portalSettingsSchema } from '../../src/extensions/webhooks/settings/portal-settings.ts';
 import { createBuiltPage } from '../../src/platform/http/built-pages.ts';
+import { docsPageRoutes } from '../../src/runtime/openapi/docs-page.ts';
 import type { Figure, Group } from '../figure.ts';
 
 /** Serves the files of pages, without an app. */
@@ -30,12 +32,12 @@ async function measureFirstView(base: string, path: string): Promise<{ bytes: nu
     return (await body.arrayBuffer()).byteLength;
   };
   const html = await (await fetch(new URL(path, base))).text();
-  const links = new Set(Array.from(html.matchAll(/\b(?:href|src)="(\/[^"]+)"/g), ([, link]) => link!));
+  const links = new Set(Array.from(html.matchAll(/\b(?:href|src)="(\/[^"]+\/assets\/[^"]+)"/g), ([, link]) => link!));
   const sizes = await Promise.all([path, ...links].map(load));
   return { bytes: sizes.reduce((total, size) => total + size, 0), files: sizes.length };
 }
 
-/** Measures what browsers load to show the console and the webhook portal. */
+/** Measures what browsers load to show the console, the webhook portal, the sign-in pages and the API reference. */
 export const pages: Group = {
   name: 'pages',
   async run(bench) {
@@ -51,13 +53,28 @@ export const pages: Group = {
         }),
       ],
       ['pages.portal', '/webhooks/portal', portalPageRoutes(portalSettingsSchema.parse({})!)],
+      [
+        'pages.sign-in',
+        '/auth/sign-in',
+        signInRoutes({
+          config: () => ({
+            title: 'App',
+            afterSignIn: '/',
+            features: ['password'],
+            registration: { fields: [], passwordRequired: true },
+          }),
+          themeCss: '',
+          stylesheet: undefined,
+          logo: undefined,
+        }),
+      ],
+      ['pages.reference', '/api/docs', docsPageRoutes('App').map((route) => ({ ...route, path: `/api${route.path}` }))],
     ] as const;
     const figures: Figure[] = [];
     for (const [name, path, routes] of measured.filter(([name]) => bench.isRequested(name))) {
       bench.logProgress(`${name} …`);
       const { url, close } = await serve(routes);
-      const { bytes, files } = await measureFirstView(url, path);
-      close();
+      const { bytes, files } = await measureFirstView(url, path).finally(close);
       figures.push({ name, value: bytes, unit: 'bytes', note: `compressed, in ${files} files` });
     }
     return figures;
