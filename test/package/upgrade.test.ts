@@ -143,8 +143,8 @@ describe.skipIf(release === undefined)('an upgrade from the previous release', (
     const folder = join(sandbox.folder, 'new');
     cpSync(old.folder, folder, { recursive: true, verbatimSymlinks: true });
     const copy = openApp(sandbox, folder);
-    const { belfry, client, verifyWebhook } = await providePackages();
-    const packages = [belfry, client, verifyWebhook].map((path) => `./${relative(folder, path)}`);
+    const { belfry, client, pages, verifyWebhook } = await providePackages();
+    const packages = [belfry, client, pages, verifyWebhook].map((path) => `./${relative(folder, path)}`);
     await copy.run('npm', ['install', '--no-audit', '--no-fund', ...packages]);
     return copy;
   }
