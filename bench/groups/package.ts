@@ -39,11 +39,11 @@ function measureFolder(folder: string): number {
   return [...sizes.values()].reduce((sum, size) => sum + size, 0) / 2 ** 20;
 }
 
-/** Returns the size of a package that depends on nothing, in MB. */
+/** Returns the size of a package that depends on nothing, in bytes. */
 function measureUnpacked({ root }: Sandbox, tarball: string): number {
   const folder = mkdtempSync(join(root, 'unpacked-'));
   execFileSync('tar', ['xzf', tarball, '-C', folder]);
-  return measureFolder(folder);
+  return measureFolder(folder) * 2 ** 20;
 }
 
 /** Starts the dev server of an app, and runs work as soon as it answers. Returns the seconds until then and until the end of the work. */
@@ -198,19 +198,19 @@ export const packaged: Group = {
         {
           name: 'package.client',
           value: measureUnpacked(sandbox, client),
-          unit: 'MB',
+          unit: 'bytes',
           note: '`@belfry/client`, installed',
         },
         {
           name: 'package.verify-webhook',
           value: measureUnpacked(sandbox, verifyWebhook),
-          unit: 'MB',
+          unit: 'bytes',
           note: '`@belfry/verify-webhook`, installed',
         },
         {
           name: 'package.pages',
           value: measureUnpacked(sandbox, pages),
-          unit: 'MB',
+          unit: 'bytes',
           note: '`@belfry/pages`, installed',
         },
         ...production,
