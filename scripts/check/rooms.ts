@@ -4,7 +4,6 @@
 export const pagesMayImport: Record<string, readonly string[]> = {
   kit: [],
   push: [],
-  modules: [],
   portal: ['kit'],
   'sign-in': ['kit'],
   reference: ['kit'],

@@ -65,3 +65,36 @@ for (const path of ['/console/data/note', '/webhooks/portal', '/auth/sign-in', '
       await context.close();
     },
   );
+
+browserTest('a page loads again while a deployment answers with files of another version', 60_000, async () => {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  let missing = 4;
+  await page.route(/\/assets\/\w+-\w+\.js$/, async (route) => {
+    if (missing > 0) await route.fulfill({ status: 404, body: '' });
+    else await route.continue();
+  });
+  page.on('framenavigated', () => {
+    missing -= 2;
+  });
+  await page.goto(`${url}/auth/sign-in`);
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  expect(await page.evaluate(() => sessionStorage.getItem('belfry.reloads'))).toBeNull();
+  await context.close();
+});
+
+browserTest('the console of another version than the server says so, and is reloaded', 60_000, async () => {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.route('**/console/api/app', async (route) => {
+    const response = await route.fetch();
+    const { data } = await response.json();
+    await route.fulfill({ response, json: { data: { ...data, script: '/console/assets/app-OTHER.js' } } });
+  });
+  await page.goto(`${url}/console/data/note`);
+  await page.getByRole('heading', { name: 'This console has been updated' }).waitFor();
+  await page.unroute('**/console/api/app');
+  await page.getByRole('button', { name: 'Reload' }).click();
+  await page.getByRole('heading', { name: 'Notes' }).waitFor();
+  await context.close();
+});

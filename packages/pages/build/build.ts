@@ -57,10 +57,10 @@ function describeModule(outputs: Metafile['outputs'], entry: string): BuiltModul
 }
 
 /** Builds a page. Adds the paths of the files in its bundles to `inputs`. */
-function buildPage({ entry, tabs = {}, modules = {} }: PageSource, folder: string, inputs: Set<string>): BuiltPage {
+function buildPage({ entry, tabs = {}, shared }: PageSource, folder: string, inputs: Set<string>): BuiltPage {
   const { outputFiles, metafile } = buildSync({
     ...SHARED_OPTIONS,
-    entryPoints: [entry, ...Object.values(tabs), ...Object.values(modules)],
+    entryPoints: [entry, ...Object.values(tabs), ...(shared === undefined ? [] : [shared.module])],
     entryNames: '[name]-[hash]',
     chunkNames: 'shared-[hash]',
     outdir: folder,
@@ -74,14 +74,12 @@ function buildPage({ entry, tabs = {}, modules = {} }: PageSource, folder: strin
   for (const { path, contents } of outputFiles) writeFileSync(path, contents);
   for (const path of Object.keys(metafile.inputs)) inputs.add(path);
   const describe = (each: string) => describeModule(metafile.outputs, each);
-  const mapValues = <T>(entries: Readonly<Record<string, string>>, map: (entry: string) => T): Record<string, T> =>
-    Object.fromEntries(Object.entries(entries).map(([name, each]) => [name, map(each)]));
   return {
     ...describe(entry),
     html: readFileSync(join(SOURCES, dirname(entry), 'index.html'), 'utf8').replace('$icon$', ICON),
     files: outputFiles.map(({ path }) => basename(path)),
-    tabs: mapValues(tabs, describe),
-    modules: mapValues(modules, (each) => describe(each).script),
+    tabs: Object.fromEntries(Object.entries(tabs).map(([id, each]) => [id, describe(each)])),
+    modules: Object.fromEntries(shared?.names.map((name) => [name, describe(shared.module).script]) ?? []),
   };
 }
 

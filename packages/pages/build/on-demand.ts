@@ -1,6 +1,6 @@
 // In this repository, the pages are built when a process needs them, unless the same sources have been built before.
 import { createHash } from 'node:crypto';
-import { existsSync, globSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, globSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
@@ -25,6 +25,8 @@ async function build(): Promise<string> {
   const building = mkdtempSync(join(CACHE, 'building-'));
   try {
     buildPages(building);
+    // Temporary folders are for their owner alone.
+    chmodSync(building, 0o755);
     renameSync(building, folder);
   } catch (error) {
     rmSync(building, { recursive: true, force: true });

@@ -6,8 +6,8 @@ export interface PageSource {
   entry: string;
   /** The entries of the tabs, by id. */
   tabs?: Readonly<Record<string, string>>;
-  /** Modules that scripts outside of this repository import by name. */
-  modules?: Readonly<Record<string, string>>;
+  /** A module that scripts outside of this repository import by several names. */
+  shared?: { module: string; names: readonly string[] };
 }
 
 const TABS = ['accounts', 'audit', 'jobs', 'mails', 'operations', 'push', 'reference', 'webhooks'];
@@ -16,13 +16,9 @@ export const PAGES: Readonly<Record<string, PageSource>> = {
   console: {
     entry: 'console/app.tsx',
     tabs: Object.fromEntries(TABS.map((id) => [id, `tabs/${id}/tab.tsx`])),
-    modules: {
-      'belfry/console': 'console/kit.ts',
-      preact: 'modules/preact.ts',
-      'preact/hooks': 'modules/hooks.ts',
-      'preact/jsx-runtime': 'modules/jsx-runtime.ts',
-      '@preact/signals': 'modules/signals.ts',
-      'htm/preact': 'modules/htm.ts',
+    shared: {
+      module: 'console/shared-modules.ts',
+      names: ['belfry/console', 'preact', 'preact/hooks', 'preact/jsx-runtime', '@preact/signals', 'htm/preact'],
     },
   },
   portal: { entry: 'portal/app.tsx' },
@@ -42,6 +38,7 @@ export interface ScriptSource {
 
 /** By their names in the build. */
 export const SCRIPTS: Readonly<Record<string, ScriptSource>> = {
+  'reload.js': { entry: 'kit/reload.ts', format: 'iife' },
   'push/client.js': { entry: 'push/client.ts', format: 'esm', external: ['./key.js'] },
   'push/sw.js': { entry: 'push/sw.ts', format: 'iife' },
 };

@@ -100,7 +100,7 @@ function applicationRoutes({ host, data, access, feed, brand }: Application, err
       assets: tabs.flatMap(({ assets }) => assets),
       middleware: access.fileGuards,
     }),
-    ...dataRoutes(API_PATH, data, { access, tabs: links, feed }),
+    ...dataRoutes(API_PATH, data, { access, tabs: links, findScript: page.findScript, feed }),
     ...tabs.flatMap(({ routes }) => routes),
   ];
 }

@@ -36,6 +36,10 @@ const SHARED_HEADERS = {
 /** For files whose name changes with their content. */
 const IMMUTABLE_HEADERS = { ...SHARED_HEADERS, 'Cache-Control': 'public, max-age=31536000, immutable' };
 
+/** The script that loads a page again whose files are of another version. All versions have it under this name, so it may be an older one for a day. */
+const RELOAD_SCRIPT = 'reload.js';
+const RELOAD_HEADERS = { ...SHARED_HEADERS, 'Cache-Control': 'public, max-age=86400' };
+
 /** For files whose name stays: browsers ask whether one has changed, so that a deployment never mixes old and new modules for long. */
 const REVALIDATED_HEADERS = { ...SHARED_HEADERS, 'Cache-Control': 'no-cache' };
 
@@ -59,6 +63,8 @@ export interface BuiltPage {
   getPage(): Promise<ServedContent>;
   /** Returns a script or stylesheet by its name; undefined if the page has no such file. */
   getAsset(name: string): Promise<ServedContent | undefined>;
+  /** Returns the path of the script that starts the page, which is another one in each version. */
+  findScript(): Promise<string>;
   /** Returns the files of a tab that is part of the build. */
   findTab(id: string): Promise<TabFiles>;
 }
@@ -158,6 +164,7 @@ export function createBuiltPage(options: BuiltPageOptions): BuiltPage {
     const imports = Object.entries(modules).map(([name, file]) => [name, pathOf(file)]);
     const importMap = sharesModules ? JSON.stringify({ imports: Object.fromEntries(imports) }) : undefined;
     const head = [
+      `<script src="${pathOf(RELOAD_SCRIPT)}"></script>`,
       ...[...styles, ...generated].map((name) => `<link rel="stylesheet" href="${pathOf(name)}">`),
       ...(importMap === undefined ? [] : [`<script type="importmap">${importMap}</script>`]),
       ...preloads.map((name) => `<link rel="modulepreload" href="${pathOf(name)}">`),
@@ -173,17 +180,20 @@ export function createBuiltPage(options: BuiltPageOptions): BuiltPage {
   const contents = new Map<string, () => Promise<ServedContent>>();
   const prepareAsset = async (name: string) => {
     const bytes = generated.includes(name) ? Buffer.from(css!) : await readBuiltFile(name);
-    return prepareContent(CONTENT_TYPES[extname(name)]!, bytes, IMMUTABLE_HEADERS);
+    const headers = name === RELOAD_SCRIPT ? RELOAD_HEADERS : IMMUTABLE_HEADERS;
+    return prepareContent(CONTENT_TYPES[extname(name)]!, bytes, headers);
   };
 
   return {
     getPage: memoizeAsync(preparePage),
     async getAsset(name) {
-      if (!generated.includes(name) && !(await getBuilt()).files.includes(name)) return undefined;
+      const { files } = await getBuilt();
+      if (![...generated, RELOAD_SCRIPT, ...files].includes(name)) return undefined;
       const getContent = contents.get(name) ?? memoizeAsync(() => prepareAsset(name));
       contents.set(name, getContent);
       return getContent();
     },
+    findScript: async () => pathOf((await getBuilt()).script),
     async findTab(id) {
       const { script, preloads, styles } = (await getBuilt()).tabs[id]!;
       return { entry: pathOf(script), scripts: [script, ...preloads].map(pathOf), styles: styles.map(pathOf) };

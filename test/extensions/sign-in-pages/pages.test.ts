@@ -100,7 +100,9 @@ test('every asset that the pages load is served with its type, and browsers may 
     const type = name.endsWith('.css') ? 'text/css' : 'text/javascript';
     expect([response.status, response.headers.get('content-type')], name).toEqual([200, `${type}; charset=utf-8`]);
     expect(response.headers.get('x-content-type-options')).toBe('nosniff');
-    expect(response.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+    expect(response.headers.get('cache-control')).toBe(
+      name === 'reload.js' ? 'public, max-age=86400' : 'public, max-age=31536000, immutable',
+    );
     for (const [, imported] of (await response.text()).matchAll(/"\.\/([\w-]+\.js)"/g)) assets.add(imported!);
   }
   expect(assets.size).toBeGreaterThan(15);
@@ -142,7 +144,7 @@ test('the settings appear in the page as text, and never as markup', async () =>
   expect(html).toContain('<title>&lt;/script&gt;&lt;b&gt;&quot;Acme&quot; &amp; &#39;sons&#39;</title>');
   expect(html).toContain('<img src="/brand/logo.svg"');
   expect(html.indexOf('/brand/sign-in.css')).toBeGreaterThan(html.lastIndexOf('/auth/assets/'));
-  expect(html.match(/<script/g)).toHaveLength(2);
+  expect(html.match(/<script/g)).toHaveLength(3);
   expect(html).not.toMatch(/<style|\sstyle=|\son\w+=/);
   expect(await readConfig(full.url)).toMatchObject({ title: TITLE, afterSignIn: '/app?tab=1' });
 });

@@ -58,7 +58,7 @@ test.each(Object.entries(apps))(
 test('scripts and styles are kept by browsers, and every path below the page shows the page', async () => {
   const { url } = apps['in tests'];
   const html = await (await fetch(`${url}/api/docs`)).text();
-  const [, script] = /src="([^"]+)"/.exec(html)!;
+  const [, script] = /type="module" src="([^"]+)"/.exec(html)!;
   expect((await fetch(url + script)).headers.get('cache-control')).toContain('immutable');
   for (const path of ['createUser', 'no/such/operation', '..%2fopenapi.json']) {
     const response = await fetch(`${url}/api/docs/${path}`);

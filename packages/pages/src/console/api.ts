@@ -10,7 +10,9 @@ const TEXTS = {
 };
 
 /** Why the console shows no data. */
-export type Blocked = { kind: 'loading' | 'signedOut' | 'forbidden' } | { kind: 'failed'; error: RequestError };
+export type Blocked =
+  | { kind: 'loading' | 'signedOut' | 'forbidden' | 'updated' }
+  | { kind: 'failed'; error: RequestError };
 
 /** The reason why the console shows no data; undefined: it shows data. */
 export const blocked = signal<Blocked | undefined>({ kind: 'loading' });
@@ -63,7 +65,8 @@ async function sendConfirmed(path: string, options?: RequestOptions) {
   } catch (error) {
     if (!(error instanceof RequestError)) throw error;
     if (error.code === 'RECENT_SIGN_IN_REQUIRED' && (await confirmIdentity())) return send(path, options);
-    if (error.status === 401) {
+    // Every error of the app has a code: the page of a proxy says nothing about the session.
+    if (error.status === 401 && error.code !== undefined) {
       forgetToken();
       blocked.value = { kind: 'signedOut' };
     }

@@ -30,19 +30,25 @@ async function loadApp() {
   blocked.value = { kind: 'loading' };
   try {
     const { data } = await call<AppInfo>('/app');
+    // The tabs of another version would not work with the modules of this one.
+    if (data.script !== new URL(import.meta.url).pathname) {
+      blocked.value = { kind: 'updated' };
+      return;
+    }
     loadedApp.value = data;
     document.title = consoleName(data.name);
     blocked.value = undefined;
   } catch (thrown) {
     const error = toRequestError(thrown);
-    if (error.status === 401) blocked.value = { kind: 'signedOut' };
-    else if (error.status === 403) blocked.value = { kind: 'forbidden' };
+    if (error.status === 401 && error.code !== undefined) blocked.value = { kind: 'signedOut' };
+    else if (error.status === 403 && error.code !== undefined) blocked.value = { kind: 'forbidden' };
     else blocked.value = { kind: 'failed', error };
   }
 }
 
 function BlockedPage({ reason }: { reason: Blocked }) {
   if (reason.kind === 'loading') return <Loading />;
+  if (reason.kind === 'updated') return <Updated />;
   if (reason.kind === 'failed') return <Failed error={reason.error} onRetry={loadApp} />;
   return <SignIn kind={reason.kind} onDone={loadApp} />;
 }
@@ -89,6 +95,8 @@ function Application() {
   );
 }
 
+// The browser may show this page again as it was, after the user has signed out.
+addEventListener('pageshow', ({ persisted }) => persisted && location.reload());
 onRecentSignInRequired(confirmIdentity);
 startRouter((path) => {
   const found = findPage(path);

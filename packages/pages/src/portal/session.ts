@@ -39,6 +39,17 @@ export interface Answer<T> {
   meta: { next: string | null };
 }
 
+/** Reads the body of a response; that of a 204 is empty. @throws RequestError if it is not from the app */
+function readAnswer<T>(text: string): Answer<T> {
+  try {
+    const answer = text === '' ? {} : JSON.parse(text);
+    if (text === '' || answer?.data !== undefined) return answer;
+  } catch {
+    // As if there were no data.
+  }
+  throw new RequestError(0, TEXTS.unexpected);
+}
+
 /**
  * Sends a request with the link's token.
  *
@@ -50,10 +61,12 @@ export async function send<T>(path: string, options: RequestOptions = {}): Promi
   try {
     const response = await sendRequest(`/api/webhooks${path}`, { ...options, token, credentials: 'omit' }, TEXTS);
     // 204 has no body.
-    return JSON.parse((await response.text()) || '{}');
+    return readAnswer(await response.text());
   } catch (error) {
     // The frame may have got a new link meanwhile.
-    if (error instanceof RequestError && error.status === 401 && mine === token) end('expired');
+    // Every error of the app has a code: the page of a proxy says nothing about the link.
+    if (error instanceof RequestError && error.status === 401 && error.code !== undefined && mine === token)
+      end('expired');
     throw error;
   }
 }
@@ -69,7 +82,8 @@ async function begin(): Promise<void> {
     setTimeout(() => mine === token && end('expired'), Date.parse(link.expiresAt) - Date.now());
   } catch (error) {
     if (!(error instanceof RequestError)) throw error;
-    if (mine === token) session.value = { kind: error.status === 403 ? 'forbidden' : 'failed' };
+    const isForbidden = error.status === 403 && error.code !== undefined;
+    if (mine === token) session.value = { kind: isForbidden ? 'forbidden' : 'failed' };
   }
 }
 

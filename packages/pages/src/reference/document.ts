@@ -140,11 +140,14 @@ export function resolve<T extends Referable>(part: T, document: OpenApiDocument)
 /** The name of the schema that a reference leads to. */
 export const refName = ({ $ref }: Schema): string | undefined => $ref?.slice($ref.lastIndexOf('/') + 1);
 
+const MAX_PARTS_DEPTH = 8;
+
 /** Merges `allOf` into one schema, and follows references. */
-export function flatten(schema: Schema, document: OpenApiDocument): Schema {
+export function flatten(schema: Schema, document: OpenApiDocument, depth = 0): Schema {
   const { allOf, ...own } = resolve(schema, document);
-  if (allOf === undefined) return own;
-  const parts = [...allOf.map((part) => flatten(part, document)), own];
+  // A schema may contain itself.
+  if (allOf === undefined || depth === MAX_PARTS_DEPTH) return own;
+  const parts = [...allOf.map((part) => flatten(part, document, depth + 1)), own];
   const properties: Record<string, Schema> = Object.assign({}, ...parts.map((part) => part.properties));
   const required = parts.flatMap((part) => part.required ?? []);
   return Object.assign(

@@ -50,7 +50,10 @@ const name = location.pathname.replace(/\/$/, '').split('/').at(-1) ?? '';
 try {
   const load = PAGES[name];
   if (load === undefined) throw new Error(texts.errors.unknown);
-  const { Page } = await load();
+  // The file of a page that belongs to a former version is gone.
+  const { Page } = await load().catch(() => {
+    throw new Error(texts.errors.updated);
+  });
   render(<App Page={Page} />, main);
 } catch (error) {
   render(<Failure error={error} />, main);

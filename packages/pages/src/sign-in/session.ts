@@ -122,6 +122,7 @@ export function continueSignIn(data: SignInResponse, next = requestedPath()): vo
     localStorage.setItem(VERIFICATION_KEY, data.verificationToken);
     location.replace(pagePath('verify', next));
   } else {
+    if (typeof data.token !== 'string') throw new RequestError(0, texts.errors.unknown);
     localStorage.setItem(SESSION_KEY, data.token);
     localStorage.removeItem(VERIFICATION_KEY);
     leave(next);

@@ -24,6 +24,7 @@ export const texts = {
     fields: 'Please check the marked fields.',
     offline: 'The server cannot be reached. Check your connection and try again.',
     unknown: 'Something went wrong. Try again later.',
+    updated: 'This page has been updated or cannot be reached. Reload it to continue.',
     retryAfter: (seconds: number) =>
       `Try again in ${seconds > 90 ? `${Math.ceil(seconds / 60)} minutes` : `${seconds} seconds`}.`,
     passkey: 'The passkey was not used. Try again, or choose another way.',

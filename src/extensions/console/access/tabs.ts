@@ -16,6 +16,8 @@ const HOME = '/console';
 const ENTRY = 'tab.js';
 const ID = /^[a-z]+(-[a-z]+)*$/;
 const ACTION = /^[a-z][A-Za-z]*$/;
+/** The tabs whose pages are part of the console. */
+const BUILT = new Set(['accounts', 'audit', 'jobs', 'mails', 'operations', 'push', 'reference', 'webhooks']);
 /** Names below `/console` and `/console/api` that tabs cannot have. */
 const RESERVED = new Set(['api', 'assets', 'app', 'data', 'records', 'references', 'labels', 'changes']);
 
@@ -123,6 +125,7 @@ export function checkTabs(tabs: readonly ConsoleTab[], errors: ConfigErrors): re
     if (RESERVED.has(id)) at.report('the console itself uses this id; choose another one');
     if (ids.has(id)) at.report('another feature adds a tab with this id; change one of them');
     ids.add(id);
+    if (page === undefined && !BUILT.has(id)) at.report('needs page, the folder of its page');
     if (page !== undefined && !hasEntry(page)) at.report(`the folder of its page needs a file ${ENTRY}`);
     for (const { method, path, action } of routes) {
       const route = at.at(`${method} ${path}`);

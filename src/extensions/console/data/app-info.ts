@@ -11,6 +11,8 @@ import { describeResource, type ResourceInfo } from './resource-info.ts';
 interface AppInfo {
   name: string;
   mode: 'development' | 'production';
+  /** The script that starts the console in this version. */
+  script: string;
   /** The administrator who is signed in; null in development. */
   user: RecordOption | null;
   features: Record<'softDelete' | 'audit' | 'realtime' | 'files' | 'organisations' | 'signInPages', boolean>;
@@ -21,7 +23,7 @@ interface AppInfo {
 /** Creates the handler of `GET /app`. The description of the app is computed once, at the first request. */
 export function createAppInfoReader(
   data: DataContext,
-  tabs: readonly TabLink[],
+  { tabs, findScript }: { tabs: readonly TabLink[]; findScript: () => Promise<string> },
 ): (ctx: RouteContext) => Promise<AppInfo> {
   const { host, users, mode } = data;
   const { env, settings, resources } = host;
@@ -59,6 +61,7 @@ export function createAppInfoReader(
     return {
       name: env.appUrl === undefined ? settings.openapi.title : new URL(env.appUrl).host,
       mode,
+      script: await findScript(),
       user: mode === 'development' || user === undefined ? null : { id: user.id, label: labelOf(users, user) },
       tabs: await Promise.all(tabs.map(describeTab)),
       ...known,

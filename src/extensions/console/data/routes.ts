@@ -46,10 +46,11 @@ export function dataRoutes(
   {
     access: { route: access, isStillAllowed },
     tabs,
+    findScript,
     feed,
-  }: { access: ConsoleAccess; tabs: readonly TabLink[]; feed: ChangeFeed },
+  }: { access: ConsoleAccess; tabs: readonly TabLink[]; findScript: () => Promise<string>; feed: ChangeFeed },
 ): Route[] {
-  const readAppInfo = createAppInfoReader(data, tabs);
+  const readAppInfo = createAppInfoReader(data, { tabs, findScript });
   const record = `${path}/records/:resource`;
   const write = { ...access, query: noQuery };
   return [

@@ -77,7 +77,7 @@ test('the console links the tabs of extensions, and serves their pages and scrip
     expect((await fetch(development.url + path)).status, path).toBe(200);
   expect((await fetch(`${development.url}/console/assets/tabs/counter/notes.md`)).status).toBe(404);
   const html = await (await fetch(`${development.url}/console/counter`)).text();
-  const [, kit] = /"belfry\/console":"(\/console\/assets\/kit-\w+\.js)"/.exec(html)!;
+  const [, kit] = /"belfry\/console":"(\/console\/assets\/shared-modules-\w+\.js)"/.exec(html)!;
   const served = await fetch(development.url + kit);
   expect([served.status, served.headers.get('cache-control')]).toEqual([200, 'public, max-age=31536000, immutable']);
   // The tabs of Belfry are part of the console's own build.
@@ -87,6 +87,12 @@ test('the console links the tabs of extensions, and serves their pages and scrip
     expect((await fetch(development.url + path)).status, path).toBe(200);
   for (const name of ['manifest.json', 'main-ABCDEFGH.js', '..%2fmanifest.json', '__proto__'])
     expect((await fetch(`${development.url}/console/assets/${name}`)).status, name).toBe(404);
+});
+
+test('a tab needs the folder of its page', () => {
+  expect(errorsOf({ id: 'other', label: 'Other', routes: [] })).toContain(
+    'console tab "other": needs page, the folder',
+  );
 });
 
 test('in development, the routes of a tab need no sign-in, but refuse pages of other origins', async () => {

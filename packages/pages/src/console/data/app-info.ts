@@ -19,6 +19,8 @@ export interface TabLink {
 export interface AppInfo {
   name: string;
   mode: 'development' | 'production';
+  /** The script that starts the console in the version of the server. */
+  script: string;
   /** The administrator who is signed in; null in development. */
   user: { id: string; label: string } | null;
   features: Readonly<Record<'softDelete' | 'audit' | 'realtime' | 'files' | 'organisations' | 'signInPages', boolean>>;

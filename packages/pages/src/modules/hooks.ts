@@ -1,2 +1,0 @@
-// For tabs of extensions outside of this repository.
-export * from 'preact/hooks';
