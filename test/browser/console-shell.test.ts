@@ -79,3 +79,13 @@ browserTest('a tab that cannot be loaded for another reason can be tried again',
   await page.getByRole('button', { name: 'Try again' }).click();
   await page.getByRole('heading', { level: 1, name: 'Jobs' }).waitFor();
 });
+
+browserTest('a dialog that a menu has opened returns the focus to the button of the menu', 60_000, async () => {
+  const { page, pageErrors } = await openConsole(browser, `${url}/console/data/user`, { prepare: serveLogo });
+  await page.getByRole('button', { name: 'More' }).click();
+  await page.getByRole('button', { name: 'Keyboard shortcuts' }).click();
+  await page.getByRole('dialog').waitFor();
+  await page.keyboard.press('Escape');
+  await expect.poll(() => page.evaluate('document.activeElement.textContent')).toContain('More');
+  expect(pageErrors).toEqual([]);
+});

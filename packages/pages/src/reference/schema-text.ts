@@ -20,11 +20,13 @@ export function typeText(schema: Schema, alternatives: readonly Schema[] = []): 
   return schema.format === undefined ? type : `${type} (${schema.format})`;
 }
 
+const count = (n: number, noun: string) => `${n.toLocaleString('en')} ${noun}${n === 1 ? '' : 's'}`;
+
 const LIMITS = [
-  ['minLength', (n: number) => `at least ${n} characters`],
-  ['maxLength', (n: number) => `at most ${n.toLocaleString('en')} characters`],
-  ['minItems', (n: number) => `at least ${n} items`],
-  ['maxItems', (n: number) => `at most ${n.toLocaleString('en')} items`],
+  ['minLength', (n: number) => `at least ${count(n, 'character')}`],
+  ['maxLength', (n: number) => `at most ${count(n, 'character')}`],
+  ['minItems', (n: number) => `at least ${count(n, 'item')}`],
+  ['maxItems', (n: number) => `at most ${count(n, 'item')}`],
   ['minimum', (n: number) => `≥ ${n}`],
   ['exclusiveMinimum', (n: number) => `> ${n}`],
   ['maximum', (n: number) => `≤ ${n}`],

@@ -35,7 +35,12 @@ function SessionItem({ session, onEnded }: { session: Session; onEnded: () => Pr
     <li class="item">
       <div>
         <strong>{device}</strong>
-        {session.current && <span class="badge">{text.thisSession}</span>}
+        {session.current && (
+          <>
+            {' '}
+            <span class="badge">{text.thisSession}</span>
+          </>
+        )}
         <p class="hint">{text.sessionUsed(used, session.ip)}</p>
       </div>
       {!session.current && (

@@ -22,6 +22,11 @@ export function Menu({
   const root = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
   const close = () => setOpen(false);
+  /** The control that was used is gone with the panel: a dialog that it opens returns the focus to the button. */
+  const closeFromWithin = () => {
+    close();
+    button.current?.focus();
+  };
   useEffect(() => {
     if (!isOpen) return undefined;
     const closeOutside = ({ target }: PointerEvent) => {
@@ -36,8 +41,7 @@ export function Menu({
   const handleKey = (event: KeyboardEvent) => {
     if (event.key !== 'Escape' || !isOpen) return;
     event.stopPropagation();
-    close();
-    button.current?.focus();
+    closeFromWithin();
   };
   return (
     <div class="menu" ref={root} onKeyDown={handleKey}>
@@ -48,7 +52,7 @@ export function Menu({
       </button>
       {isOpen && (
         <div class={`panel ${isEnd ? 'end' : ''}`} role="group" aria-label={label}>
-          {typeof children === 'function' ? children(close) : children}
+          {typeof children === 'function' ? children(closeFromWithin) : children}
         </div>
       )}
     </div>

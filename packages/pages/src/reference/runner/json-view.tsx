@@ -55,7 +55,7 @@ function Container({
   const [isOpen, setOpen] = useState(depth < OPEN_DEPTH && entries.length <= MAX_ITEMS);
   const [shown, setShown] = useState(MAX_ITEMS);
   const [open, close] = isList ? ['[', ']'] : ['{', '}'];
-  const count = isList ? `${entries.length} items` : `${entries.length} members`;
+  const count = `${entries.length} ${isList ? 'item' : 'member'}${entries.length === 1 ? '' : 's'}`;
   return (
     <details class="reference-json" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>

@@ -83,7 +83,7 @@ function RejectedRows({ rows }: { rows: ImportResult['errors'] }) {
 /** What an import has done, or would do. */
 function ImportReport({ result, isChecked }: { result: ImportResult; isChecked: boolean }) {
   const { written, rejected, errors, warnings } = result;
-  const verb = isChecked ? 'would be written' : 'were written';
+  const verb = isChecked ? 'would be written' : written === 1 ? 'was written' : 'were written';
   const shown = errors.slice(0, MAX_SHOWN_ERRORS);
   return (
     <>
