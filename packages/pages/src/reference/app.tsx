@@ -9,8 +9,9 @@ import './reference.css';
 import './runner/runner.css';
 import { signal } from '@preact/signals';
 import { render } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useErrorBoundary } from 'preact/hooks';
 import { Dialogs } from '../kit/dialog.tsx';
+import { toRequestError } from '../kit/request.ts';
 import { Toasts } from '../kit/toasts.tsx';
 import type { OpenApiDocument } from './document.ts';
 import { OperationList } from './operation-list.tsx';
@@ -124,6 +125,11 @@ function Content() {
 }
 
 function Application() {
+  const [error, reset] = useErrorBoundary();
+  const path = place.value.path;
+  useEffect(() => {
+    if (error !== undefined) reset();
+  }, [path]);
   return (
     <>
       <a class="skip" href="#main">
@@ -134,7 +140,7 @@ function Application() {
           {APP_TITLE}
         </a>
       </header>
-      <Content />
+      {error === undefined ? <Content /> : <Failed message={toRequestError(error).message} />}
       <Dialogs />
       <Toasts />
     </>
