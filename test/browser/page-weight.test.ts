@@ -78,7 +78,7 @@ browserTest('a page loads again while a deployment answers with files of another
     missing -= 2;
   });
   await page.goto(`${url}/auth/sign-in`);
-  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  await page.getByRole('heading', { name: 'Sign in', level: 1, exact: true }).waitFor();
   expect(await page.evaluate(() => sessionStorage.getItem('belfry.reloads'))).toBeNull();
   await context.close();
 });
@@ -95,6 +95,6 @@ browserTest('the console of another version than the server says so, and is relo
   await page.getByRole('heading', { name: 'This console has been updated' }).waitFor();
   await page.unroute('**/console/api/app');
   await page.getByRole('button', { name: 'Reload' }).click();
-  await page.getByRole('heading', { name: 'Notes' }).waitFor();
+  await page.getByRole('heading', { name: 'Notes', level: 1, exact: true }).waitFor();
   await context.close();
 });
