@@ -8,6 +8,7 @@ export { confirmAction, Dialog, openDialog, type Question } from '../kit/dialog.
 export { type ControlAttributes, FormField, focusFirstError } from '../kit/form-field.tsx';
 export { bytesText, clockText, durationText, sentenceCase, Time, timeOf } from '../kit/format.tsx';
 export { Icon, IconButton, type IconName } from '../kit/icons.tsx';
+export { isTyping } from '../kit/is-typing.ts';
 export { Choice, Facts, Figure, Nothing, Section, Status, type StatusKind } from '../kit/parts.tsx';
 export { RequestError, toRequestError } from '../kit/request.ts';
 export { showError, showToast } from '../kit/toasts.tsx';
@@ -17,7 +18,7 @@ export { DataTable, type TableColumn } from './components/data-table.tsx';
 export { allowLeaving, useLeaveGuard } from './components/leave-guard.ts';
 export { chosenParams, FilterForm, Listing, SelectFilter, UserFilter, useSearchField } from './components/listing.tsx';
 export { type Load, Loaded, LoadMore, Pager, type Pages, useLoaded, usePages } from './components/loading.tsx';
-export { isTyping, Menu } from './components/menu.tsx';
+export { Menu } from './components/menu.tsx';
 export { Page, TabLayout, type TabSection } from './components/page-parts.tsx';
 export { RecordLink } from './components/record-link.tsx';
 export { ReferencePicker, useReferenceLabel } from './components/reference-picker.tsx';

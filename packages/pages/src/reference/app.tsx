@@ -11,39 +11,25 @@ import { signal } from '@preact/signals';
 import { render } from 'preact';
 import { useEffect, useErrorBoundary } from 'preact/hooks';
 import { Dialogs } from '../kit/dialog.tsx';
+import { PageFrame, type PageFrameProps } from '../kit/page-frame.tsx';
 import { toRequestError } from '../kit/request.ts';
 import { Toasts } from '../kit/toasts.tsx';
 import type { OpenApiDocument } from './document.ts';
 import { OperationList } from './operation-list.tsx';
 import { OperationPage } from './operation-page.tsx';
 import { Overview } from './overview.tsx';
-import { createReference, currentOperation, type PageProps, type Reference, type Site } from './reference.ts';
+import { createReference, currentOperation, type Reference, type Site } from './reference.ts';
 import { HOME, place, search, startRouter } from './router.ts';
 import { createCallers } from './runner/caller.ts';
 
 const APP_TITLE = document.title;
 
-function Page({ title, intro, actions, back, children }: PageProps) {
+function Page(props: PageFrameProps) {
+  const { title } = props;
   useEffect(() => {
     document.title = `${title} · ${APP_TITLE}`;
   }, [title]);
-  return (
-    <main id="main" class="page tab-page">
-      {back && (
-        <nav class="back" aria-label="Back">
-          <a href={back.href}>← {back.label}</a>
-        </nav>
-      )}
-      <div class="page-head">
-        <div>
-          <h1 tabindex={-1}>{title}</h1>
-          {intro && <p class="soft intro-line">{intro}</p>}
-        </div>
-        {actions && <div class="actions">{actions}</div>}
-      </div>
-      {children}
-    </main>
-  );
+  return <PageFrame {...props} />;
 }
 
 const site: Site = {

@@ -1,17 +1,9 @@
 import type { ReadonlySignal } from '@preact/signals';
-import type { ComponentChildren, ComponentType } from 'preact';
+import type { ComponentType } from 'preact';
+import type { PageFrameProps } from '../kit/page-frame.tsx';
 import type { OpenApiDocument, RateLimit } from './document.ts';
 import { groupOperations, listOperations, type Operation, type OperationGroup } from './operations.ts';
 import type { Callers, ChoiceProps } from './runner/caller.ts';
-
-/** The frame of a page. */
-export interface PageProps {
-  title: string;
-  intro?: ComponentChildren;
-  actions?: ComponentChildren;
-  back?: { href: string; label: string };
-  children: ComponentChildren;
-}
 
 /** What differs between the reference in the console and the public one. */
 export interface Site {
@@ -21,7 +13,7 @@ export interface Site {
   place: ReadonlySignal<{ path: string; params: URLSearchParams }>;
   /** Changes the parameter `q` of the address, without a new entry in the history. */
   search: (text: string) => void;
-  Page: ComponentType<PageProps>;
+  Page: ComponentType<PageFrameProps>;
   callers: Callers;
   /** A further choice of a caller, such as a session of a user. */
   CallerChoice?: ComponentType<ChoiceProps> | undefined;

@@ -58,11 +58,3 @@ export function Menu({
     </div>
   );
 }
-
-/** Whether keys are shortcuts now, because no control uses them. */
-export const isTyping = ({ ctrlKey, metaKey, altKey, target }: KeyboardEvent): boolean =>
-  ctrlKey ||
-  metaKey ||
-  altKey ||
-  !(target instanceof Element) ||
-  target.closest('input, textarea, select, dialog, [contenteditable], .panel') !== null;

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { PageFrame, type PageFrameProps } from '../../kit/page-frame.tsx';
 import { app } from '../data/schema.ts';
 import { place, usePageTitle } from '../router.ts';
 
@@ -48,35 +49,7 @@ export function TabLayout({
 }
 
 /** A page of a tab: its heading, what it is for, and its actions. It also names the page in the title of the document. */
-export function Page({
-  title,
-  intro,
-  actions,
-  back,
-  children,
-}: {
-  title: string;
-  intro?: ComponentChildren;
-  actions?: ComponentChildren;
-  back?: { href: string; label: string } | undefined;
-  children?: ComponentChildren;
-}) {
-  usePageTitle(title, app.value.name);
-  return (
-    <main id="main" class="page tab-page">
-      {back && (
-        <nav class="back" aria-label="Back">
-          <a href={back.href}>← {back.label}</a>
-        </nav>
-      )}
-      <div class="page-head">
-        <div>
-          <h1 tabindex={-1}>{title}</h1>
-          {intro && <p class="soft intro-line">{intro}</p>}
-        </div>
-        {actions && <div class="actions">{actions}</div>}
-      </div>
-      {children}
-    </main>
-  );
+export function Page(props: PageFrameProps) {
+  usePageTitle(props.title, app.value.name);
+  return <PageFrame {...props} />;
 }

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Dialog, openDialog } from '../../../kit/dialog.tsx';
-import { isTyping } from '../../components/menu.tsx';
+import { isTyping } from '../../../kit/is-typing.ts';
 import { navigate } from '../../router.ts';
 import type { ResourceInfo, StoredRecord } from '../app-info.ts';
 import { dataHref, viewer } from '../schema.ts';
