@@ -1,4 +1,5 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { texts } from './texts.ts';
 
 interface ConfirmButtonProps {
   label: string;
@@ -58,7 +59,7 @@ export function ConfirmButton({ label, question, confirm, kind = '', busy = fals
           {confirm}
         </button>
         <button type="button" onClick={() => setAsking(false)}>
-          Cancel
+          {texts.cancel}
         </button>
       </div>
     </div>

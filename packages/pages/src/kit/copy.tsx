@@ -1,14 +1,15 @@
 import { useRef, useState } from 'preact/hooks';
 import { Icon } from './icons.tsx';
+import { texts } from './texts.ts';
 import { showToast } from './toasts.tsx';
 
 /** Copies a text, and says so. */
 export async function copyText(text: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
-    showToast('Copied');
+    showToast(texts.copied);
   } catch {
-    showToast('The browser blocked copying. Select the text instead.', { kind: 'error' });
+    showToast(texts.copyBlocked, { kind: 'error' });
   }
 }
 
@@ -21,7 +22,7 @@ export function Code({ text, label }: { text: string; label: string }) {
       </pre>
       <button type="button" onClick={() => copyText(text)}>
         <Icon name="copy" />
-        Copy
+        {texts.copy}
       </button>
     </div>
   );
@@ -33,17 +34,17 @@ function CopyButton({ text, target, label }: { text: string; target: { current: 
   const copy = async () => {
     try {
       await navigator.clipboard.writeText(text);
-      setDone('Copied');
+      setDone(texts.copied);
     } catch (error) {
       if (!(error instanceof DOMException || error instanceof TypeError)) throw error;
       if (target.current !== null) getSelection()?.selectAllChildren(target.current);
-      setDone('Selected: press Ctrl+C or ⌘C');
+      setDone(texts.selected);
     }
   };
   return (
     <span class="copy">
       <button type="button" class="small" onClick={copy} aria-label={label}>
-        Copy
+        {texts.copy}
       </button>
       <span role="status" class="soft">
         {done}
@@ -64,7 +65,7 @@ export function Copyable({ text, label, block = false }: { text: string; label: 
       ) : (
         <code ref={target}>{text}</code>
       )}
-      <CopyButton text={text} target={target} label={`Copy ${label}`} />
+      <CopyButton text={text} target={target} label={texts.copyLabel(label)} />
     </div>
   );
 }

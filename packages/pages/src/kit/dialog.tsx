@@ -2,6 +2,7 @@ import { signal } from '@preact/signals';
 import type { ComponentChildren, ComponentType } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { IconButton } from './icons.tsx';
+import { texts } from './texts.ts';
 
 /** An open dialog. */
 interface OpenDialog {
@@ -57,7 +58,7 @@ export function Dialog({
     >
       <header>
         <h2>{title}</h2>
-        <IconButton icon="close" label="Close" onClick={onClose} />
+        <IconButton icon="close" label={texts.close} onClick={onClose} />
       </header>
       {children}
     </dialog>
@@ -80,7 +81,7 @@ export function confirmAction(question: Question): Promise<boolean> {
       {question.text && <p>{question.text}</p>}
       <footer>
         <button type="button" onClick={() => close(false)}>
-          Cancel
+          {texts.cancel}
         </button>
         <button type="button" class={question.isDangerous ? 'danger' : 'primary'} onClick={() => close(true)}>
           {question.action}

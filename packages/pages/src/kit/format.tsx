@@ -1,10 +1,26 @@
 import type { ComponentChild } from 'preact';
+import { locale } from './language.ts';
 
-const relativeFormat = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
+const relativeFormat = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
 const CLOCK = { hour: '2-digit', minute: '2-digit' } as const;
-const dateFormat = new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'short', day: 'numeric', ...CLOCK });
-const clockFormat = new Intl.DateTimeFormat(undefined, CLOCK);
-const secondFormat = new Intl.DateTimeFormat(undefined, { ...CLOCK, second: '2-digit' });
+const dateFormat = new Intl.DateTimeFormat(locale, { year: 'numeric', month: 'short', day: 'numeric', ...CLOCK });
+const clockFormat = new Intl.DateTimeFormat(locale, CLOCK);
+const secondFormat = new Intl.DateTimeFormat(locale, { ...CLOCK, second: '2-digit' });
+const decimalFormat = new Intl.NumberFormat(locale, {
+  minimumFractionDigits: 1,
+  maximumFractionDigits: 1,
+  useGrouping: false,
+});
+/** For tooltips: with the name of the time zone, because the ISO form says nothing to most people. */
+const exactFormat = new Intl.DateTimeFormat(locale, {
+  weekday: 'short',
+  year: 'numeric',
+  month: 'short',
+  day: 'numeric',
+  ...CLOCK,
+  second: '2-digit',
+  timeZoneName: 'short',
+});
 const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
   ['day', 86_400_000],
   ['hour', 3_600_000],
@@ -18,6 +34,12 @@ const relativeText = (date: Date) => {
   return relativeFormat.format(Math.round(distance / ms), unit);
 };
 
+/** A time with the name of its zone; what is no time as it is. */
+export function exactTime(value: string): string {
+  const date = new Date(value);
+  return Number.isNaN(date.getTime()) ? value : exactFormat.format(date);
+}
+
 /** The time of day: `14:05`. */
 export const clockText = (value: string | number | Date, { hasSeconds = false } = {}): string =>
   (hasSeconds ? secondFormat : clockFormat).format(new Date(value));
@@ -25,13 +47,13 @@ export const clockText = (value: string | number | Date, { hasSeconds = false } 
 /** A text with a capital at its start, such as the name of a state. */
 export const sentenceCase = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** A time: relative within a week, else the local date. The tooltip has the ISO form. */
+/** A time: relative within a week, else the local date. The tooltip has the exact time and its zone. */
 export function Time({ value }: { value: string }): ComponentChild {
   const date = new Date(value);
   if (Number.isNaN(date.getTime())) return value;
   const isNear = Math.abs(date.getTime() - Date.now()) < 7 * 86_400_000;
   return (
-    <time datetime={value} title={`${dateFormat.format(date)} · ${value}`}>
+    <time datetime={value} title={exactTime(value)}>
       {isNear ? relativeText(date) : dateFormat.format(date)}
     </time>
   );
@@ -46,7 +68,7 @@ export function durationText(ms: number): string {
     ms < 1000
       ? [ms, 'ms']
       : ms < 60_000
-        ? [(ms / 1000).toFixed(1), 's']
+        ? [decimalFormat.format(ms / 1000), 's']
         : ms < 3_600_000
           ? [Math.round(ms / 60_000), 'min']
           : [Math.round(ms / 3_600_000), 'h'];
@@ -55,5 +77,5 @@ export function durationText(ms: number): string {
 
 export const bytesText = (bytes: number): string => {
   if (bytes < 1024) return `${bytes} B`;
-  return bytes < 2 ** 20 ? `${(bytes / 1024).toFixed(1)} KB` : `${(bytes / 2 ** 20).toFixed(1)} MB`;
+  return bytes < 2 ** 20 ? `${decimalFormat.format(bytes / 1024)} KB` : `${decimalFormat.format(bytes / 2 ** 20)} MB`;
 };

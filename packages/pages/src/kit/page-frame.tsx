@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { texts } from './texts.ts';
 
 export interface PageFrameProps {
   title: string;
@@ -14,7 +15,7 @@ export function PageFrame({ title, intro, actions, back, children }: PageFramePr
   return (
     <main id="main" class="page tab-page">
       {back && (
-        <nav class="back" aria-label="Back">
+        <nav class="back" aria-label={texts.back}>
           <a href={back.href}>← {back.label}</a>
         </nav>
       )}

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { sentenceCase } from './format.tsx';
+import { locale } from './language.ts';
 
 /** A part of a page with a heading. */
 export function Section({
@@ -67,7 +68,7 @@ export function Figure({
   const content = (
     <>
       <span class="figure-label">{label}</span>
-      <b>{typeof value === 'number' ? value.toLocaleString('en') : value}</b>
+      <b>{typeof value === 'number' ? value.toLocaleString(locale) : value}</b>
       {note && <span class="soft">{note}</span>}
     </>
   );

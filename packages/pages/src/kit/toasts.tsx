@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 import { IconButton } from './icons.tsx';
 import { type RequestError, toRequestError } from './request.ts';
+import { texts } from './texts.ts';
 
 const TOAST_MS = 6000;
 const UNDO_MS = 12_000;
@@ -59,7 +60,7 @@ export function Toasts() {
               {action.label}
             </button>
           )}
-          <IconButton icon="close" label="Close message" onClick={() => removeToast(id)} />
+          <IconButton icon="close" label={texts.closeMessage} onClick={() => removeToast(id)} />
         </div>
       ))}
     </div>

@@ -5,6 +5,7 @@ import './pages.css';
 import { type FunctionComponent, render } from 'preact';
 import { useErrorBoundary, useLayoutEffect } from 'preact/hooks';
 import { toRequestError } from '../kit/request.ts';
+import { LanguageSwitch } from './language-switch.tsx';
 import { texts } from './texts.ts';
 import { announce, Problem } from './view.tsx';
 
@@ -43,6 +44,9 @@ function App({ Page }: { Page: FunctionComponent }) {
 addEventListener('hashchange', () => {
   if (location.hash.startsWith('#token=')) location.reload();
 });
+
+const footer = document.getElementById('footer');
+if (footer !== null) render(<LanguageSwitch />, footer);
 
 const main = document.getElementById('main') ?? document.body;
 main.replaceChildren();

@@ -21,13 +21,14 @@ export class PasskeyError extends Error {
 /** Runs a call to the authenticator. @throws PasskeyError */
 async function askAuthenticator(ask: () => Promise<Credential | null>): Promise<unknown> {
   if (!supportsPasskeys()) throw new Error(texts.errors.noPasskeys);
+  let credential: Credential | null;
   try {
-    const credential = await ask();
-    if (!(credential instanceof PublicKeyCredential)) throw new TypeError('The credential is not a passkey');
-    return credential.toJSON();
+    credential = await ask();
   } catch (error) {
     throw new PasskeyError(error);
   }
+  if (!(credential instanceof PublicKeyCredential)) throw new PasskeyError(credential);
+  return credential.toJSON();
 }
 
 const getResponse = (options: PublicKeyCredentialRequestOptionsJSON, extra?: CredentialRequestOptions) =>

@@ -1,0 +1,23 @@
+import { chooseLanguage, LANGUAGES, type Language, language } from '../kit/language.ts';
+import { texts } from './texts.ts';
+
+const CHOICES = Object.entries(LANGUAGES) as [Language, string][];
+
+/** The languages of the pages at their foot, by their names in themselves. */
+export function LanguageSwitch() {
+  return (
+    <nav class="languages" aria-label={texts.language}>
+      {CHOICES.map(([id, name]) => (
+        <button
+          key={id}
+          type="button"
+          lang={id}
+          aria-current={id === language ? 'true' : undefined}
+          onClick={() => chooseLanguage(id)}
+        >
+          {name}
+        </button>
+      ))}
+    </nav>
+  );
+}
