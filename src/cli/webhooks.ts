@@ -80,11 +80,11 @@ function queueLine({ due, retrying, held, inFlight, oldestMs, events, oldestEven
   return parts.join('; ');
 }
 
-/** Counts the endpoints by state. Those that are retrying count as active, as in the API. */
+/** Counts the endpoints by state. */
 function endpointsLine({ active, retrying, failing, disabled }: WebhookStatus['endpoints']): string {
   const off = Object.values(disabled).reduce((sum, count) => sum + count, 0);
   const why = Object.entries(disabled).map(([reason, count]) => `${formatCount(count)} ${reason}`);
-  return `${formatCount(active + retrying)} active, ${formatCount(failing)} failing, ${formatCount(off)} disabled${off > 0 ? ` (${why.join(', ')})` : ''}`;
+  return `${formatCount(active)} active, ${formatCount(retrying)} retrying, ${formatCount(failing)} failing, ${formatCount(off)} disabled${off > 0 ? ` (${why.join(', ')})` : ''}`;
 }
 
 /** Formats the output of `status`. */
@@ -107,11 +107,6 @@ function statusLines({ endpoints, queue, failed, attempts, recentMs, worst }: We
     `Endpoints: ${endpointsLine(endpoints)}.`,
     `Queue: ${queueLine(queue)}.`,
     `Log: ${pluralize(failed, 'delivery', 'deliveries')} failed every attempt (to send them again: npx belfry webhooks retry).`,
-    ...(endpoints.retrying > 0
-      ? [
-          `Retrying: the last attempt to ${pluralize(endpoints.retrying, 'active endpoint', 'active endpoints')} failed.`,
-        ]
-      : []),
     '',
     results.length === 0
       ? `No attempts in the last ${formatDuration(recentMs)}.`

@@ -13,8 +13,8 @@ import {
 } from '../../../extension/index.ts';
 import { createEndpointSchema, rotateSecretSchema, updateEndpointSchema } from '../api/endpoint-schemas.ts';
 import { recoveryRequestSchema } from '../api/recovery-routes.ts';
-import { ENDPOINT_COLUMNS, type EndpointRow } from '../endpoints/endpoint.ts';
-import { ENDPOINT_STATE, ENDPOINT_STATES, type EndpointState } from '../monitoring/status.ts';
+import { ENDPOINT_COLUMNS, type EndpointRow, getStateOfRow } from '../endpoints/endpoint.ts';
+import { ENDPOINT_STATE, ENDPOINT_STATES } from '../endpoints/endpoint-state.ts';
 import { listSubscribableNames } from '../settings/events.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
 import { type OwnerRoutes, serializeForAdministrator } from './as-owner.ts';
@@ -22,8 +22,6 @@ import { type DeliveryStatistics, rangeQuery } from './statistics.ts';
 
 const MAX_LIMIT = 100;
 const id = z.string().refine(isId, { error: 'Must be an id' });
-
-type ListedRow = [...EndpointRow, state: EndpointState];
 
 const listQuery = z.strictObject({
   state: z.enum(ENDPOINT_STATES, { error: `Must be one of: ${ENDPOINT_STATES.join(', ')}` }).optional(),
@@ -47,7 +45,7 @@ function listStatement({ state, owner, q, after, limit }: z.output<typeof listQu
     value === undefined ? [] : [`and ${term(`$${values.push(value)}::text`)}`],
   );
   const columns = ENDPOINT_COLUMNS.map((column) => `e.${column}`).join(', ');
-  const text = `select ${columns}, ${ENDPOINT_STATE} from webhook_endpoints e where e.removed_at is null ${terms.join(' ')} order by e.id desc limit $1`;
+  const text = `select ${columns} from webhook_endpoints e where e.removed_at is null ${terms.join(' ')} order by e.id desc limit $1`;
   return { text, values };
 }
 
@@ -59,7 +57,7 @@ const READ_DETAILS = `
     (select count(*) from (
       select from webhook_deliveries d where d.endpoint_id = $1 and d.status = 'pending' limit ${MOST_WAITING}) w),
     (select min(d.next_attempt_at) from webhook_deliveries d where d.endpoint_id = $1 and d.status = 'pending'),
-    (select r.id from webhook_recoveries r where r.endpoint_id = $1 and r.status = 'running'), ${ENDPOINT_STATE}
+    (select r.id from webhook_recoveries r where r.endpoint_id = $1 and r.status = 'running')
   from webhook_endpoints e where e.id = $1`;
 
 type DetailsRow = [
@@ -68,7 +66,6 @@ type DetailsRow = [
   waiting: number,
   nextAttemptAt: string | null,
   recovery: string | null,
-  state: EndpointState,
 ];
 
 /** What the audit trail says about an action on the endpoint that the path names. */
@@ -79,12 +76,11 @@ const recordedAs = ({ params }: RouteContext) => ({
 
 async function listEndpoints(database: Database, statistics: DeliveryStatistics, ctx: RouteContext) {
   const query = ctx.query as unknown as z.output<typeof listQuery>;
-  const found = await database.readSlowly<ListedRow>(listStatement(query));
+  const found = await database.readSlowly<EndpointRow>(listStatement(query));
   const { page: rows, next } = toPage(found, query.limit, ([endpointId]) => endpointId);
   const charts = await statistics.lastDay(rows.map(([endpointId]) => endpointId));
   const page = rows.map((row) => {
-    const state = row.at(-1) as ListedRow[20];
-    return { ...serializeForAdministrator(row.slice(0, -1) as EndpointRow), state, lastDay: charts.get(row[0]) };
+    return { ...serializeForAdministrator(row), state: getStateOfRow(row), lastDay: charts.get(row[0]) };
   });
   return withMeta(page, { limit: query.limit, next });
 }
@@ -92,12 +88,10 @@ async function listEndpoints(database: Database, statistics: DeliveryStatistics,
 async function readEndpoint(database: Database, as: OwnerRoutes, { params }: RouteContext) {
   const { row, owner } = await as.load(params.id);
   const [details] = await database.readSlowly<DetailsRow>({ text: READ_DETAILS, values: [row[0]] });
-  const [slow = false, oldSecretUntil = null, waiting = 0, nextAttemptAt = null, recovery = null, state] =
-    details ?? [];
-  const endpoint = serializeForAdministrator(row);
+  const [slow = false, oldSecretUntil = null, waiting = 0, nextAttemptAt = null, recovery = null] = details ?? [];
   return {
-    ...endpoint,
-    state: state ?? endpoint.status,
+    ...serializeForAdministrator(row),
+    state: getStateOfRow(row),
     isOwnerActive: isAccountActive(owner),
     slow,
     oldSecretUntil,

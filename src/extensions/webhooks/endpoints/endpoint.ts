@@ -1,3 +1,5 @@
+import { type EndpointState, getEndpointState } from './endpoint-state.ts';
+
 /** A row of an endpoint, in the order of `ENDPOINT_COLUMNS`. */
 export type EndpointRow = [
   id: string,
@@ -46,12 +48,18 @@ export const ENDPOINT_COLUMNS = [
   'key_scopes',
 ];
 
+/** Returns the state of an endpoint for people. */
+export function getStateOfRow(row: EndpointRow): EndpointState {
+  const [, , , , , , enabled, consecutiveFailures, lastSuccessAt, lastFailureAt] = row;
+  return getEndpointState({ enabled, consecutiveFailures, lastSuccessAt, lastFailureAt });
+}
+
 /** Serializes an endpoint for its owner. */
 export function serializeEndpoint(row: EndpointRow) {
   const [id, , url, events, description, scope, enabled, consecutiveFailures, ...times] = row;
   const [lastSuccessAt, lastFailureAt, lastError, disabledReason, createdAt, updatedAt, publicKey, ...pace] = times;
   const [ordered, limit, windowSeconds, apiKeyId, keyScopes] = pace;
-  const working = consecutiveFailures > 0 ? 'failing' : 'active';
+  const state = getStateOfRow(row);
   return {
     id,
     url,
@@ -61,7 +69,8 @@ export function serializeEndpoint(row: EndpointRow) {
     enabled,
     ordered,
     rateLimit: limit === null ? null : { limit, windowSeconds: windowSeconds! },
-    status: enabled ? working : 'disabled',
+    // The API has no `retrying`.
+    status: state === 'retrying' ? 'active' : state,
     lastSuccessAt,
     lastFailureAt,
     lastError,

@@ -1,5 +1,5 @@
 import type { AccountPanel, Host } from '../../../extension/index.ts';
-import { ENDPOINT_STATE } from './status.ts';
+import { ENDPOINT_STATE } from '../endpoints/endpoint-state.ts';
 
 // Uses the index of endpoints by owner.
 const COUNT = `

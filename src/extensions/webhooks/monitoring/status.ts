@@ -1,5 +1,6 @@
 import { type Finding, type Host, type ResourceGateway, warning } from '../../../extension/index.ts';
 import { IS_LEASED, isKeptSql } from '../deliveries/deliveries-sql.ts';
+import { ENDPOINT_STATE, type EndpointState } from '../endpoints/endpoint-state.ts';
 import { mayReceiveSql, type UsersSql, usersSql } from '../endpoints/endpoints-sql.ts';
 import { TEST_EVENT } from '../settings/events.ts';
 import { listGlobalRoles, type WebhookSettings } from '../settings/settings.ts';
@@ -48,17 +49,6 @@ function queueStateSql(users: UsersSql): string {
     (select floor(extract(epoch from now() - min(created_at)) * 1000)::bigint from outbox)
   from waiting`;
 }
-
-/** The states of endpoints for people. In the API, `status` does not tell `retrying` from `active`. */
-export const ENDPOINT_STATES = ['active', 'retrying', 'failing', 'disabled'] as const;
-export type EndpointState = (typeof ENDPOINT_STATES)[number];
-
-/**
- * The state of endpoint `e`: `failing` if the last deliveries failed in all attempts, `retrying` if the last attempt failed. The portal
- * decides in the same way.
- */
-export const ENDPOINT_STATE = `case when not e.enabled then 'disabled' when e.consecutive_failures > 0 then 'failing'
-  when e.last_failure_at > coalesce(e.last_success_at, '-infinity') then 'retrying' else 'active' end`;
 
 /** Counts the endpoints by state and by the reason why they are disabled. */
 const COUNT_BY_STATE = `
@@ -215,22 +205,33 @@ export function createStatusReader(
   };
 }
 
-/** Selects the endpoints whose last attempt failed, the newest failure first. $1 maximum number of rows. Each row also has the total number. */
-const ONLY_FAILING = `
-  select count(*) over ()::int, e.url, e.last_error from webhook_endpoints e
-  where e.removed_at is null and ${ENDPOINT_STATE} in ('retrying', 'failing') order by e.last_failure_at desc nulls last limit $1`;
 const MAX_LISTED = 3;
 
-/** Creates the check of `belfry doctor` that finds endpoints that only fail. It names their hosts, because URLs may contain secrets. */
+/** Selects the endpoints that do not work, by state, the newest failures first. Each row also has the total number of its state. */
+const NOT_WORKING = `
+  select state, total, url, last_error from (
+    select state, e.url, e.last_error, count(*) over (partition by state)::int as total,
+      row_number() over (partition by state order by e.last_failure_at desc nulls last, e.id desc) as place
+    from webhook_endpoints e cross join lateral (select ${ENDPOINT_STATE} as state) s
+    where e.removed_at is null and state in ('retrying', 'failing')) e
+  where place <= ${MAX_LISTED} order by state, place`;
+
+type NotWorkingRow = [state: 'failing' | 'retrying', total: number, url: string, lastError: string | null];
+
+/** Creates the check of `belfry doctor` that finds endpoints that are failing or retrying. It names their hosts, because URLs may contain secrets. */
 export function createEndpointDiagnosis({ database }: Pick<Host, 'database'>): () => Promise<Finding[]> {
   return async () => {
-    const statement = { text: ONLY_FAILING, values: [MAX_LISTED] };
-    const rows = await database.readSlowly<[count: number, url: string, lastError: string | null]>(statement);
-    const count = rows[0]?.[0];
-    if (count === undefined) return [];
-    const listed = rows.map(([, url, error]) => `${URL.parse(url)?.host ?? ''}${error === null ? '' : ` (${error})`}`);
-    const more = count > rows.length ? ` and ${count - rows.length} more` : '';
-    const message = `${count} webhook ${count === 1 ? 'endpoint only fails' : 'endpoints only fail'}: ${listed.join(', ')}${more}`;
-    return [warning(message, 'see npx belfry webhooks status, and the log of the deliveries in the console')];
+    const found = await database.readSlowly<NotWorkingRow>({ text: NOT_WORKING, values: [] });
+    return [...Map.groupBy(found, ([state]) => state)].map(([state, rows]) => {
+      const total = rows[0]![1];
+      const listed = rows.map(
+        ([, , url, error]) => `${URL.parse(url)?.host ?? ''}${error === null ? '' : ` (${error})`}`,
+      );
+      const more = total > rows.length ? ` and ${total - rows.length} more` : '';
+      return warning(
+        `${total} webhook ${total === 1 ? 'endpoint is' : 'endpoints are'} ${state}: ${listed.join(', ')}${more}`,
+        `see npx belfry webhooks status, and /console/webhooks/endpoints?state=${state} in the console`,
+      );
+    });
   };
 }

@@ -69,7 +69,8 @@ function LastResults({ lastSuccessAt, lastFailureAt, lastError }: ListedEndpoint
 
 /** What the state of an endpoint means, where its name does not say it. */
 function titleOf(state: EndpointStatus, disabledReason: string | null): string | undefined {
-  if (state === 'retrying') return 'Deliveries wait for another attempt';
+  if (state === 'retrying') return 'The last attempt failed';
+  if (state === 'failing') return 'The last delivery failed in all attempts';
   return state === 'disabled' ? reasonText(disabledReason) : undefined;
 }
 
