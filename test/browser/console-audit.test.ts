@@ -26,10 +26,22 @@ browserTest(
     await expect.poll(() => page.locator('.audit-entries').textContent()).toContain('First → Second');
     await expect.poll(() => page.locator('.audit-entries').textContent()).toContain('by Ada');
 
-    await page.getByLabel('Action').fill('updated');
-    await page.getByLabel('Action').press('Enter');
+    const changed = page.locator('.audit-entries li', { hasText: 'First → Second' });
+    await expect.poll(() => changed.locator('.audit-head').textContent()).toMatch(/^Changed Article Second by Ada\s/);
+    const registered = page.locator('.audit-head', { hasText: 'Registered' });
+    expect(await registered.textContent()).toMatch(/^Registered\s+by Ada\s/);
+    await changed.getByText('Details').click();
+    await changed.getByText('updated', { exact: true }).waitFor();
+    await changed.getByText(ada.id, { exact: true }).waitFor();
+    await checkScreens(page, 'console-audit-details', [360, 1280]);
+
+    await page.reload();
+    await page.getByLabel('Action').selectOption('Changed');
     await expect.poll(() => page.locator('.audit-entries li').count()).toBe(1);
     expect(page.url()).toContain('action=updated');
+    await page.getByLabel('Kind of record').selectOption('Article');
+    await expect.poll(() => page.url()).toContain('resource=article');
+    await expect.poll(() => page.locator('.audit-entries li').count()).toBe(1);
 
     await page.reload();
     await expect.poll(() => page.locator('.audit-entries li').count()).toBe(1);

@@ -1,13 +1,14 @@
 import type { AccountPanel, Host, PanelRow, ResourceGateway } from '../../../extension/index.ts';
 import { createPageReader, type ListQuery } from '../reading/query.ts';
 import type { Entry } from '../trail/entry.ts';
+import { actionInWords } from './words.ts';
 
 /** Entries that the panel shows. */
 const MAX_SHOWN = 10;
 
 function toRow({ id, action, resource, record, user, at, ip, via }: Entry): PanelRow {
   const subject = record === null ? resource : `${resource}/${record}`;
-  return { id: String(id), values: { action, record: subject, user, via, at, ip } };
+  return { id: String(id), values: { action: actionInWords(action), record: subject, user, via, at, ip } };
 }
 
 /** Creates the panel with the newest entries about an account and of its user. */

@@ -1,6 +1,18 @@
 import { type ConsoleTab, type Host, type RouteContext, withMeta } from '../../../extension/index.ts';
 import { createPageReader, type ListQuery, listQuery, toEntryPage, toPublicEntry } from '../reading/query.ts';
 import { createTrailVerifier } from '../trail/verify.ts';
+import { actionChoices, actionInWords } from './words.ts';
+
+// Reads one row for each value of the column. Use the indexes audit_entries_action_index and audit_entries_resource_index.
+const valuesSql = (column: 'action' | 'resource') => `
+  with recursive found(value) as (
+    (select ${column} from audit_entries where ${column} is not null order by ${column} limit 1)
+    union all
+    select (select ${column} from audit_entries where ${column} > found.value order by ${column} limit 1)
+    from found where found.value is not null)
+  select coalesce(jsonb_agg(value), '[]') from found where value is not null`;
+/** The actions and resources that the trail contains. */
+const CONTENT = `select (${valuesSql('action')}), (${valuesSql('resource')})`;
 
 /** The tab of the console that shows the trail and verifies its chain. Administrators of the console see the entries of all records. */
 export function createAuditTab(
@@ -14,7 +26,14 @@ export function createAuditTab(
   async function listEntries(ctx: RouteContext) {
     const query = ctx.query as unknown as ListQuery;
     const { page, next } = toEntryPage(await readPage(query, settings.http.pageBytes), query.limit);
-    return withMeta(page.map(toPublicEntry), { limit: query.limit, next });
+    const entries = page.map((entry) => ({ ...toPublicEntry(entry), words: actionInWords(entry.action) }));
+    return withMeta(entries, { limit: query.limit, next });
+  }
+
+  async function readFacts() {
+    const rows = await database.readSlowly<[actions: string[], resources: string[]]>({ text: CONTENT, values: [] });
+    const [actions, content] = rows[0]!;
+    return { keepDays, audited, actions: actionChoices(actions), resources: content };
   }
 
   async function verifyTrail() {
@@ -26,7 +45,7 @@ export function createAuditTab(
     id: 'audit',
     label: 'Audit',
     routes: [
-      { method: 'GET', path: '/facts', handler: () => ({ keepDays, audited }) },
+      { method: 'GET', path: '/facts', handler: readFacts },
       { method: 'GET', path: '/entries', query: listQuery, handler: listEntries },
       { method: 'POST', path: '/verify', action: 'trailVerified', handler: verifyTrail },
     ],

@@ -2,7 +2,6 @@ import './audit.css';
 import { useState } from 'preact/hooks';
 import {
   ActionButton,
-  app,
   call,
   chosenParams,
   FilterForm,
@@ -11,136 +10,53 @@ import {
   Nothing,
   Page,
   place,
-  RecordLink,
   Section,
+  SelectFilter,
   Status,
   setParams,
   type Tab,
-  Time,
   UserFilter,
   useLoaded,
   usePages,
-  userResource,
 } from '../../console/kit.ts';
-import type { AuditEntry, AuditFacts, FieldChange, VerificationResult } from './types.ts';
+import { Entry, kindText } from './entry.tsx';
+import type { AuditEntry, AuditFacts, VerificationResult } from './types.ts';
 
 const FILTERS = ['user', 'resource', 'record', 'action', 'from', 'to'];
-const NAMES: Record<string, string> = {
-  created: 'Created',
-  updated: 'Changed',
-  deleted: 'Deleted',
-  restored: 'Restored',
-};
 
-/** Actions that are offered as suggestions; any other action can be typed. */
-const ACTIONS = [
-  ...Object.keys(NAMES),
-  'auth.login',
-  'auth.login_failed',
-  'auth.password_reset',
-  'console.revealed',
-  'console.exported',
-  'console.imported',
-];
-
-const textOf = (value: unknown) =>
-  value === undefined || value === null ? '–' : typeof value === 'string' ? value : JSON.stringify(value);
-
-function ChangeList({ changes }: { changes: Record<string, FieldChange> }) {
-  return (
-    <dl class="audit-changes">
-      {Object.entries(changes).map(([field, change]) => {
-        const hasValues = Object.hasOwn(change, 'from') || Object.hasOwn(change, 'to');
-        return (
-          <div key={field}>
-            <dt>{field}</dt>
-            <dd>
-              {hasValues ? (
-                <>
-                  <del>{textOf(change.from)}</del> → <ins>{textOf(change.to)}</ins>
-                </>
-              ) : (
-                'changed; the value is secret'
-              )}
-            </dd>
-          </div>
-        );
-      })}
-    </dl>
-  );
-}
-
-/** What an entry is about: a record of a resource of the app, or something else with an id. */
-function Subject({ entry: { resource, record } }: { entry: AuditEntry }) {
-  if (resource === null) return null;
-  const isResource = app.value.resources.some(({ name }) => name === resource);
-  if (record === null) return <span>{resource}</span>;
-  return (
-    <span>
-      {resource} {isResource ? <RecordLink resource={resource} id={record} /> : <code>{record}</code>}
-    </span>
-  );
-}
-
-function Entry({ entry }: { entry: AuditEntry }) {
-  const { action, user, via, at, changes, details, ip, requestId, id } = entry;
-  const users = userResource();
-  return (
-    <li>
-      <p class="audit-head">
-        <b>{NAMES[action] ?? action}</b> <Subject entry={entry} />
-        <span class="soft">
-          {' '}
-          {user && users ? (
-            <>
-              by <RecordLink resource={users.name} id={user} />
-            </>
-          ) : (
-            'by the system'
-          )}
-          {via && via !== 'system' && ` · ${via}`} · <Time value={at} />
-        </span>
-      </p>
-      {changes && <ChangeList changes={changes} />}
-      <p class="soft audit-facts">
-        <span>no. {id}</span>
-        {ip && <span>{ip}</span>}
-        {requestId && <span>request {requestId}</span>}
-        {details && <code>{JSON.stringify(details)}</code>}
-      </p>
-    </li>
-  );
+/** The choices of a filter, and the one in the address, which the trail need not contain. */
+function choicesOf(name: string, choices: readonly (readonly [value: string, text: string])[]) {
+  const chosen = place.value.params.get(name);
+  const isKnown = chosen === null || choices.some(([value]) => value === chosen);
+  return isKnown ? choices : [...choices, [chosen, chosen] as const];
 }
 
 /** Limits the list. All of it is in the address. */
-function Filters() {
+function Filters({ facts }: { facts: AuditFacts | undefined }) {
   const { params } = place.value;
-  const value = (name: string) => params.get(name) ?? '';
-  const [record, setRecord] = useState(value('record'));
-  const change = (name: string) => (event: { currentTarget: { value: string } }) =>
-    setParams({ [name]: event.currentTarget.value });
+  const [record, setRecord] = useState(params.get('record') ?? '');
   const submit = () => setParams({ record: record.trim() });
   const forget = () => setRecord('');
   return (
     <FilterForm kind="audit-filters" label="Filter the trail" clears={FILTERS} onClear={forget} onSubmit={submit}>
-      <label>
-        Action
-        <input list="audit-actions" value={value('action')} placeholder="any" onChange={change('action')} />
-        <datalist id="audit-actions">
-          {ACTIONS.map((name) => (
-            <option key={name} value={name} />
-          ))}
-        </datalist>
-      </label>
-      <label>
-        Resource
-        <input list="audit-resources" value={value('resource')} placeholder="any" onChange={change('resource')} />
-        <datalist id="audit-resources">
-          {app.value.resources.map(({ name }) => (
-            <option key={name} value={name} />
-          ))}
-        </datalist>
-      </label>
+      <SelectFilter
+        name="action"
+        label="Action"
+        all="Any action"
+        options={choicesOf(
+          'action',
+          (facts?.actions ?? []).map(({ action, words }) => [action, words]),
+        )}
+      />
+      <SelectFilter
+        name="resource"
+        label="Kind of record"
+        all="Any kind"
+        options={choicesOf(
+          'resource',
+          (facts?.resources ?? []).map((name) => [name, kindText(name)]),
+        )}
+      />
       <label>
         Id of the record
         <input
@@ -188,7 +104,7 @@ function NoEntries({ facts, isFiltered }: { facts: AuditFacts; isFiltered: boole
             To record the changes of a resource, declare it with <code>audit: true</code>.
           </>
         ) : (
-          `So do the changes of ${facts.audited.join(', ')}.`
+          `So do the changes of ${facts.audited.map(kindText).join(', ')}.`
         )}
       </p>
     </Nothing>
@@ -215,7 +131,7 @@ function AuditPage() {
       }
     >
       {result && <Verification result={result} />}
-      <Filters key={query.get('record')} />
+      <Filters key={query.get('record')} facts={facts.data} />
       <Section title="Entries, newest first">
         <Listing from={list} empty={facts.data && <NoEntries facts={facts.data} isFiltered={query.size > 0} />}>
           {(rows) => (

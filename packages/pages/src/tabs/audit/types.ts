@@ -3,6 +3,10 @@ export interface AuditFacts {
   keepDays: number;
   /** The resources whose changes are recorded. */
   audited: string[];
+  /** The actions in the trail, with their words. */
+  actions: { action: string; words: string }[];
+  /** The kinds of records in the trail. */
+  resources: string[];
 }
 
 /** The change of a field. Without values if these are secret or were erased. */
@@ -17,6 +21,8 @@ export interface AuditEntry {
   /** ISO 8601. */
   at: string;
   action: string;
+  /** What the action did, for people. */
+  words: string;
   resource: string | null;
   record: string | null;
   /** The id of the user who performed the action. */
