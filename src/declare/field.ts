@@ -64,6 +64,8 @@ export interface FieldSpec {
   index?: boolean;
   checks?: readonly { check: Check<never>; message?: string | undefined }[];
   standard?: StandardSchema;
+  /** The name of the field for people. Left out: its name as words. */
+  label?: string;
   description?: string;
   example?: unknown;
   encrypted?: boolean;
@@ -242,6 +244,15 @@ export class Field<
   /** Extra validation by a Standard Schema library. Runs after the built-in rules; its output replaces the value. */
   schema<Output, Input>(standard: StandardSchema<Output, Input>): Field<Output, P, I & Input, C, W, M> {
     return new Field<Output, P, I & Input, C, W, M>({ ...this.spec, standard });
+  }
+  /**
+   * The name of the field for people, in the console. Default: its name as words, so
+   * that `startsAt` is shown as "Starts at".
+   *
+   * @example f.date().label('Kick-off')
+   */
+  label(text: string): Field<T, P, I, C, W, M> {
+    return changed(this, { label: text });
   }
   /** Description in the OpenAPI document. */
   describe(text: string): Field<T, P, I, C, W, M> {

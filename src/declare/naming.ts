@@ -70,3 +70,14 @@ export function camelCase(name: string): string {
 export function snakeCase(name: string): string {
   return toUnderscores(name.replaceAll('-', '_'));
 }
+
+/** The words of a name, for people: `product-category` → `Product category`, `startsAt` → `Starts at`, `imageURL` → `Image URL`. */
+export function toWords(name: string): string {
+  const words = name
+    .replaceAll(/([A-Z]+)([A-Z][a-z])/g, '$1 $2')
+    .replaceAll(/([a-z\d])([A-Z])/g, '$1 $2')
+    .split(/[\s_-]+/)
+    .filter((word) => word !== '');
+  const text = words.map((word) => (/^[A-Z\d]{2,}$/.test(word) ? word : word.toLowerCase())).join(' ');
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -95,6 +95,17 @@ export interface ResourceOptions<F extends Fields, T extends boolean = boolean> 
    * @example relations: { comments: f.reverse('comment', 'post') }
    */
   relations?: Record<string, ReverseRelation>;
+  /**
+   * The field whose values name the records for people, in the console. Default: a field with a usual name, such as `name` or `title`, else
+   * the first required text.
+   */
+  title?: Extract<keyof F, string>;
+  /**
+   * The names of one record and of several for people, in the console. Default: the name of the resource as words, and its plural.
+   *
+   * @example labels: { one: 'Match day', many: 'Match days' }
+   */
+  labels?: { one?: string; many?: string };
   /** What the records are, for the OpenAPI document. */
   description?: string;
   /** The policies by action. `reference`: which viewers see a record that is expanded in another record. */

@@ -7,7 +7,7 @@ export { Field } from '../declare/field.ts';
 export { gatewaysByName, namesOfGateway } from '../declare/gateways.ts';
 export type { Host } from '../declare/host.ts';
 export { mergeParts } from '../declare/merge-parts.ts';
-export { pluralName, snakeCase } from '../declare/naming.ts';
+export { pluralName, snakeCase, toWords } from '../declare/naming.ts';
 export type { OnDelete } from '../declare/relation.ts';
 export { ReverseRelation } from '../declare/relation.ts';
 export type {

@@ -165,7 +165,10 @@ browserTest('invitations are sent and revoked, and a locked address is unlocked'
       email: `guest.number.${number}@a-company-with-a-long-name.example.com`,
       roles: number % 3 === 0 ? ['editor', 'support'] : [],
     });
-  for (const _ of [1, 2, 3]) await call('POST', '/api/auth/login', { email: 'locked@example.com', password: 'wrong' });
+  for (const _ of [1, 2, 3]) {
+    const { status } = await call('POST', '/api/auth/login', { email: 'locked@example.com', password: 'wrong' });
+    expect([401, 423]).toContain(status);
+  }
   const { page, pageErrors } = await openConsole(browser, `${url}/console/accounts/invitations`);
   const rows = page.getByRole('table', { name: 'Invitations' }).locator('tbody tr');
   await expect.poll(() => rows.count()).toBe(12);
@@ -189,6 +192,7 @@ browserTest('invitations are sent and revoked, and a locked address is unlocked'
   await page.getByText('No accepted invitations').waitFor();
 
   await page.getByRole('link', { name: 'Failed sign-ins' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Failed sign-ins' }).waitFor();
   await page.getByLabel('E-mail address').fill('Locked@example.com');
   await page.keyboard.press('Enter');
   await page.getByRole('button', { name: 'Unlock: locked@example.com' }).waitFor();

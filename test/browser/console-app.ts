@@ -41,6 +41,17 @@ const article = defineResource('article', {
   audit: true,
 });
 
+const fixture = defineResource('fixture', {
+  title: 'opponent',
+  labels: { one: 'Match day', many: 'Match days' },
+  fields: {
+    venue: f.string().required(),
+    opponent: f.string().required(),
+    startsAt: f.date().required().label('Kick-off'),
+  },
+  policies: { list: 'public', read: 'public' },
+});
+
 const emptyThing = defineResource('empty-thing', { fields: { name: f.string().required() } });
 
 /** Starts an app in development whose resources have a field of every type, and the console. */
@@ -48,7 +59,7 @@ export async function startConsoleApp() {
   const { storage } = await createTestStorage();
   return startTestApp(
     {
-      resources: [article, topic, emptyThing, defineUser()],
+      resources: [article, topic, emptyThing, fixture, defineUser()],
       extensions: [softDelete(), audit(), adminConsole()],
       settings: { files: { storage } },
     },

@@ -1,5 +1,8 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
-import { beforeAll, expect } from 'vitest';
+import { beforeAll, expect, onTestFinished } from 'vitest';
 import { adminConsole, audit, defineResource, defineUser, f, signInPages, twoFactor } from '../../src/index.ts';
 import { codeOf } from '../extensions/two-factor/two-factor-user.ts';
 import { createClient, startTestApp } from '../support/app.ts';
@@ -69,12 +72,12 @@ browserTest(
         .locator('dd');
     await viewAs(page, 'Ben');
     await page.getByText('You see exactly what Ben gets from the API. Read-only.').waitFor();
-    expect(await shownValue('budget').textContent()).toBe('hidden by visibleTo: owner | admin');
-    expect(await shownValue('notes').textContent()).toBe('hidden by hidden()');
+    expect(await shownValue('Budget').textContent()).toBe('hidden by visibleTo: owner | admin');
+    expect(await shownValue('Notes').textContent()).toBe('hidden by hidden()');
     expect(await page.getByRole('button', { name: 'Save' }).count()).toBe(0);
     await checkScreens(page, 'console-viewer', [360, 1280]);
     await viewAs(page, 'Ada');
-    await expect.poll(() => shownValue('budget').textContent(), { timeout: 30_000 }).toBe('9.5');
+    await expect.poll(() => shownValue('Budget').textContent(), { timeout: 30_000 }).toBe('9.5');
     await viewAs(page, 'visitor');
     await page.getByText('You see exactly what a visitor gets').waitFor();
     await page.getByRole('link', { name: 'Articles' }).first().click();
@@ -162,6 +165,81 @@ browserTest('a file is checked before its valid rows are imported, and the list 
       .split('\n')
       .map((line) => JSON.parse(line).title),
   ).toEqual(['Imported one']);
+});
+
+browserTest(
+  'a file of Excel is read, its columns are chosen, and the rejected rows are downloaded',
+  120_000,
+  async () => {
+    const { page, pageErrors } = await openConsole(browser, `${DATA}/article?q=sheet`);
+    await page.getByRole('button', { name: 'More' }).click();
+    await page.getByRole('button', { name: 'Import a file…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Import articles' });
+    const choose = (text: string, encoding: BufferEncoding = 'latin1') =>
+      dialog
+        .locator('input[type=file]')
+        .setInputFiles({ name: 'sheet.csv', mimeType: 'text/csv', buffer: Buffer.from(text, encoding) });
+    const column = (name: string) => dialog.getByRole('combobox', { name, exact: true });
+    await choose('PK\x03\x04');
+    await dialog.getByText('This is an Excel workbook.').waitFor();
+    await choose('Kopf;VIEWS;Remark\nSheet Zoë;1;\n\n"Sheet <b>two</b>";-1;"a;b"\n;;only a remark\nSheet "x;3;\n');
+    expect(await dialog.getByLabel('Encoding').inputValue()).toBe('windows-1252');
+    expect(await dialog.getByLabel('Cells are separated by').inputValue()).toBe(';');
+    expect(await column('VIEWS').inputValue()).toBe('views');
+    await dialog.getByText('New records also need Title: no column is chosen for it.').waitFor();
+    await column('Kopf').selectOption('views');
+    await dialog.getByRole('alert').filter({ hasText: 'Two columns set views.' }).waitFor();
+    expect(await dialog.getByRole('button', { name: 'Check' }).isDisabled()).toBe(true);
+    await column('Kopf').selectOption('title');
+    const preview = dialog.getByRole('region', { name: 'Preview of the first rows' });
+    await preview.getByText('Sheet <b>two</b>').waitFor();
+    await preview.getByText('Has no value in an imported column').waitFor();
+    await dialog.getByLabel('Encoding').selectOption('utf-8');
+    await preview.getByText('Sheet Zo\uFFFD').waitFor();
+    await dialog.getByLabel('Encoding').selectOption('windows-1252');
+    await preview.getByText('Sheet Zoë').waitFor();
+    await dialog.getByRole('button', { name: 'Check' }).click();
+    await preview.getByText('Must be at least 0').waitFor();
+    await checkScreens(page, 'console-import', [390, 1280]);
+    await dialog.getByRole('button', { name: 'Import the valid rows' }).click();
+    const report = page.getByRole('dialog', { name: 'Imported' });
+    const saved = page.waitForEvent('download');
+    await report.getByRole('button', { name: 'Download the rejected rows' }).click();
+    const file = await saved;
+    expect(file.suggestedFilename()).toBe('sheet-rejected.csv');
+    expect(Buffer.concat(await (await file.createReadStream()).toArray()).toString()).toBe(
+      [
+        '\uFEFFKopf;VIEWS;Remark;_row;_error',
+        'Sheet <b>two</b>;-1;"a;b";4;views: Must be at least 0',
+        ';;only a remark;5;Has no value in an imported column',
+        '"Sheet ""x";3;;6;"Has a stray quote. Quotes must enclose a whole cell, and a quote inside it is written twice"',
+        '',
+      ].join('\r\n'),
+    );
+    expect((await app.service('article').list({ q: 'Sheet' })).data.map(({ title }) => title)).toEqual(['Sheet Zoë']);
+    expect(pageErrors).toEqual([]);
+  },
+);
+
+browserTest('a file of 10 MB is imported in parts, and can be stopped', 180_000, async () => {
+  const { page } = await openConsole(browser, `${DATA}/empty-thing`);
+  await page.getByRole('button', { name: 'More' }).click();
+  await page.getByRole('button', { name: 'Import a file…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Import empty things' });
+  const folder = await mkdtemp(join(tmpdir(), 'belfry-import-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await writeFile(join(folder, 'many.csv'), `name,remark\n${`Many,${'x'.repeat(195)}\n`.repeat(50_000)}`);
+  await dialog.locator('input[type=file]').setInputFiles(join(folder, 'many.csv'));
+  await dialog.getByText('The first 5 of 50,000 rows').waitFor();
+  let parts = 0;
+  await page.route('**/import?*', async (route) => {
+    parts++;
+    if (parts === 2) await dialog.getByRole('button', { name: 'Stop' }).click();
+    await route.continue();
+  });
+  await dialog.getByRole('button', { name: 'Check' }).click();
+  await dialog.getByRole('alert').filter({ hasText: 'You stopped it.' }).waitFor();
+  expect(parts).toBe(2);
 });
 
 browserTest(

@@ -51,10 +51,10 @@ browserTest('every type of field has its own editor, and only changed fields are
   await field(page, 'due').locator('input').fill('2030-01-31T12:00');
   await field(page, 'body').getByRole('textbox').fill('One\nTwo');
   await field(page, 'tags').getByRole('button', { name: 'Add an item' }).click();
-  await field(page, 'tags').getByLabel('Item 1 of tags', { exact: true }).fill('first');
+  await field(page, 'tags').getByLabel('Item 1 of Tags', { exact: true }).fill('first');
   await field(page, 'tags').getByRole('button', { name: 'Add an item' }).click();
-  await field(page, 'tags').getByLabel('Item 2 of tags', { exact: true }).fill('second');
-  await field(page, 'tags').getByRole('button', { name: 'Move item 2 of tags up' }).click();
+  await field(page, 'tags').getByLabel('Item 2 of Tags', { exact: true }).fill('second');
+  await field(page, 'tags').getByRole('button', { name: 'Move item 2 of Tags up' }).click();
   await field(page, 'place').getByRole('button', { name: 'Add a value' }).click();
   await field(page, 'place').getByLabel('street').fill('Main street');
   await field(page, 'place').getByLabel('number').fill('7');
@@ -85,7 +85,7 @@ browserTest('every type of field has its own editor, and only changed fields are
     account: 'DE89',
     author: ada.id,
   });
-  expect(await field(page, 'slug').textContent()).toContain('clients set it on create only');
+  expect(await field(page, 'slug').textContent()).toContain('Clients of the API cannot change it later');
   await field(page, 'views').getByRole('textbox').fill('13');
   await field(page, 'featured').getByRole('combobox').selectOption('');
   const sent = page.waitForRequest((request) => request.method() === 'PATCH');
@@ -213,8 +213,11 @@ browserTest('a record is deleted after a question, and restored with undo', 120_
   await page.getByText(`/api/articles/${id}`).first().waitFor();
   await page.getByText(`-d '{"title":"Short life"}'`).waitFor();
   await page.goto(`${DATA}/topic/${space.id}`);
-  await page.getByRole('link', { name: 'articles', exact: true }).click();
-  await page.getByRole('button', { name: 'topic is Space', exact: true }).waitFor();
+  await page
+    .getByRole('complementary', { name: 'Details' })
+    .getByRole('link', { name: 'Articles', exact: true })
+    .click();
+  await page.getByRole('button', { name: 'Topic is Space', exact: true }).waitFor();
 });
 
 browserTest('an uploaded image is shown, and can be removed', 120_000, async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { normalizeResourceName, pluralName, snakeCase } from '../../src/declare/naming.ts';
+import { normalizeResourceName, pluralName, snakeCase, toWords } from '../../src/declare/naming.ts';
 import { NAMES } from './resource-names.ts';
 
 test.each([
@@ -18,4 +18,17 @@ test.each([
 
 test.each(Object.entries(NAMES))('a resource declared as %s is named %s, as in its type', (declared, name) => {
   expect(normalizeResourceName(declared)).toBe(name);
+});
+
+test.each([
+  ['startsAt', 'Starts at'],
+  ['product-category', 'Product category'],
+  ['product_category', 'Product category'],
+  ['imageURL', 'Image URL'],
+  ['APIKey', 'API key'],
+  ['line2', 'Line2'],
+  ['x', 'X'],
+  ['_internal', 'Internal'],
+])('the words of %s are "%s"', (name, words) => {
+  expect(toWords(name)).toBe(words);
 });

@@ -12,6 +12,7 @@ export type ExtensionOptions = ReadonlyMap<string, readonly z.ZodType[]>;
 
 const anyFunction = z.custom((value) => typeof value === 'function');
 const anyObject = z.custom((value) => typeof value === 'object' && value !== null && !Array.isArray(value));
+const labelText = z.string().trim().min(1).max(100);
 const anyList = z.array(z.unknown());
 
 /** The options of `defineResource` and their types. */
@@ -21,6 +22,10 @@ const OPTION_SCHEMAS = {
   relations: z
     .record(z.string(), z.instanceof(ReverseRelation))
     .describe("an object of reverse relations, such as { comments: f.reverse('comment', 'post') }"),
+  title: z.string().describe('the name of a field'),
+  labels: z
+    .strictObject({ one: labelText.optional(), many: labelText.optional() })
+    .describe("an object of texts of 1 to 100 characters, such as { one: 'Match day', many: 'Match days' }"),
   description: z.string().describe('a string'),
   policies: anyObject.describe('an object of policies by action'),
   scope: anyFunction.describe('a function'),

@@ -74,6 +74,12 @@ function checkModifiers(spec: FieldSpec, errors: ConfigErrors): void {
   if (spec.lowercase && spec.uppercase) errors.report('lowercase() and uppercase() cannot be combined; remove one');
 }
 
+function checkLabel({ label }: FieldSpec, errors: ConfigErrors): void {
+  if (label === undefined) return;
+  if (typeof label !== 'string' || label.trim() === '' || label.length > 100)
+    errors.report('label() takes a text of 1 to 100 characters');
+}
+
 function checkDeprecated(spec: FieldSpec, errors: ConfigErrors): void {
   if (!('deprecated' in spec)) return;
   checkFieldDeprecation(spec.deprecated, errors.at('deprecated()'));
@@ -243,6 +249,7 @@ export function checkField(spec: FieldSpec, isSlow: SlowPatternCheck, at: FieldE
   checkVisibility(spec, errors);
   checkModifiers(spec, errors);
   checkDeprecated(spec, errors);
+  checkLabel(spec, errors);
   const beforeRules = errorCount();
   checkBounds(spec, errors);
   checkPatternAndCustomRules(spec, isSlow, errors);

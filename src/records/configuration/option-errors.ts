@@ -4,7 +4,7 @@ import { ACTIONS, type AnyResource } from '../../declare/resource.ts';
 import { MAX_IDENTIFIER_BYTES } from '../../platform/data/postgres/identifiers.ts';
 import type { ConfigErrors } from '../../platform/helpers/config-errors.ts';
 import { suggestKnownNames } from '../../platform/helpers/did-you-mean.ts';
-import { fieldTypeOf } from '../fields/field-type.ts';
+import { canBeTitle, fieldTypeOf } from '../fields/field-type.ts';
 import { WRITE_ACTIONS } from '../schema/compile.ts';
 import { archiveTable } from '../schema/table-names.ts';
 import { checkResourceDeprecation } from './deprecation-errors.ts';
@@ -83,6 +83,14 @@ function checkDefaultSort(resource: AnyResource, errors: ConfigErrors): void {
         );
   }
   if (new Set(names).size < names.length) errors.at('defaultSort').report('a field is named twice; keep one');
+}
+
+function checkTitle({ title, fields }: AnyResource, errors: ConfigErrors): void {
+  if (title === undefined) return;
+  const spec = Object.hasOwn(fields, title) ? (fields as Fields)[title]!.spec : undefined;
+  if (spec === undefined)
+    errors.report(`"${title}" is not a field${suggestKnownNames(title, 'fields', Object.keys(fields))}`);
+  else if (!canBeTitle(spec)) errors.report(`"${title}" must be a text that responses contain; choose another field`);
 }
 
 function canIndex(spec: FieldSpec | undefined): boolean {
@@ -190,6 +198,7 @@ export function checkOptions(resource: AnyResource, taken: ReadonlySet<string>, 
   checkResourceDeprecation(resource, errors.at('deprecated'));
   checkAggregates(resource, errors.at('aggregates'));
   checkDefaultSort(resource, errors);
+  checkTitle(resource, errors.at('title'));
   checkIndexes(resource, errors);
   checkRequiredFieldsAreSettable(resource, errors);
   for (const [hook, code] of Object.entries(resource.hooks ?? {})) {

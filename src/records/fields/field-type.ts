@@ -218,3 +218,10 @@ export function fieldJsonSchema(spec: FieldSpec, direction: Direction, convertCo
     ...(filled ? { default: preset } : {}),
   };
 }
+
+const TITLE_KINDS: ReadonlySet<string> = new Set(['string', 'text', 'email', 'url']);
+
+/** Whether the values of a field can name records for people: texts that responses contain. */
+export function canBeTitle(spec: FieldSpec): boolean {
+  return TITLE_KINDS.has(spec.type.kind) && !spec.hidden && !spec.writeOnly && !spec.encrypted;
+}

@@ -48,6 +48,27 @@ test.each<[string, AnyField, string]>([
 
 test.each<[string, object, string]>([
   ['a repeated action', { crud: ['list', 'list'] }, 'crud: an action is named twice; keep one'],
+  ['a title that is no field', { title: 'b' }, 'title: "b" is not a field; fields: a, who'],
+  [
+    'a title that is no text',
+    { fields: { a: f.integer() }, title: 'a' },
+    'title: "a" must be a text that responses contain; choose another field',
+  ],
+  [
+    'a title that is encrypted',
+    { fields: { a: f.string().encrypted() }, title: 'a' },
+    'title: "a" must be a text that responses contain; choose another field',
+  ],
+  [
+    'a label without text',
+    { labels: { one: ' ' } },
+    "labels: must be an object of texts of 1 to 100 characters, such as { one: 'Match day', many: 'Match days' }",
+  ],
+  [
+    'a field label without text',
+    { fields: { a: f.string().label('') } },
+    'field "a": label() takes a text of 1 to 100 characters',
+  ],
   [
     'an owner option whose field is never returned',
     { fields: { a: f.ref('user').writeOnly() }, owner: 'a' },

@@ -54,9 +54,14 @@ export function usePageTitle(title: string, name: string): void {
   }, [title, name]);
 }
 
-/** A new page gets the focus at its heading, as after the load of a document. */
+/** A new page gets the focus at its heading, as after the load of a document, unless the user is already somewhere in it. */
 function focusHeading() {
-  requestAnimationFrame(() => document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true }));
+  const before = document.activeElement;
+  requestAnimationFrame(() => {
+    const now = document.activeElement;
+    if (now === before || now === document.body)
+      document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true });
+  });
   scrollTo(0, 0);
 }
 

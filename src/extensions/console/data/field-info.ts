@@ -9,12 +9,15 @@ import {
   findFileRules,
   isPersonalField,
   type Policy,
+  toWords,
 } from '../../../extension/index.ts';
 import { supportedOperatorsOf } from '../../../records/fields/field-type.ts';
 
 /** What the pages of the console know about a field. */
 export interface FieldInfo {
   name: string;
+  /** The name for people. */
+  label: string;
   /** The kind of its type: `string`, `date`, … */
   type: string;
   required: boolean;
@@ -130,6 +133,7 @@ function omitUndefined<T extends object>(value: T): { [K in keyof T]?: NonNullab
 export function describeField(name: string, { spec }: AnyField): FieldInfo {
   return {
     name,
+    label: spec.label ?? toWords(name),
     type: spec.type.kind,
     required: spec.required === true,
     unique: spec.unique === true,

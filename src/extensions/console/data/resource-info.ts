@@ -2,13 +2,14 @@ import {
   ACTIONS,
   type Action,
   type AnyResource,
-  type FieldSpec,
   type Fields,
   ownerFieldOf,
   pluralName,
   type ResourceGateway,
   type ReverseRelation,
+  toWords,
 } from '../../../extension/index.ts';
+import { canBeTitle } from '../../../records/fields/field-type.ts';
 import { declaredOrDefaultPolicy } from '../../../records/schema/compile.ts';
 import { describeField, type FieldInfo, findTarget, isSecretField, listFields, policyText } from './field-info.ts';
 
@@ -51,15 +52,10 @@ export interface ResourceInfo {
 
 /** Names of fields that usually name a record, the best first. */
 const LABEL_NAMES = ['name', 'title', 'label', 'displayName', 'subject', 'headline', 'email', 'slug', 'code', 'sku'];
-const TEXT_KINDS: ReadonlySet<string> = new Set(['string', 'text', 'email', 'url']);
-
-function canBeLabel(spec: FieldSpec): boolean {
-  return TEXT_KINDS.has(spec.type.kind) && !spec.hidden && !isSecretField(spec);
-}
-
-/** The field whose values name the records of a resource: one with a usual name, else the first required text. */
-export function findLabelField({ fields }: AnyResource): string | undefined {
-  const candidates = listFields(fields as Fields).filter(([, spec]) => canBeLabel(spec));
+/** The field whose values name the records of a resource: the one that it declares, or one with a usual name, else the first required text. */
+export function findLabelField({ fields, title }: AnyResource): string | undefined {
+  if (title !== undefined) return title;
+  const candidates = listFields(fields as Fields).filter(([, spec]) => canBeTitle(spec));
   const usual = LABEL_NAMES.find((name) => candidates.some(([candidate]) => candidate === name));
   return usual ?? candidates.find(([, spec]) => spec.required)?.[0];
 }
@@ -88,12 +84,6 @@ export function findReferringFields(target: AnyResource, resources: readonly Res
   });
 }
 
-/** The text that stands for a name in pages: `product-category` → `Product category`. */
-function toLabel(name: string): string {
-  const words = name.replaceAll('-', ' ');
-  return words.charAt(0).toUpperCase() + words.slice(1);
-}
-
 /**
  * Describes a resource.
  *
@@ -117,8 +107,8 @@ export function describeResource(
   return {
     name,
     path: declaration.path ?? `/${pluralName(name)}`,
-    label: toLabel(name),
-    plural: toLabel(pluralName(name)),
+    label: declaration.labels?.one ?? toWords(name),
+    plural: declaration.labels?.many ?? toWords(pluralName(name)),
     description: declaration.description,
     timestamps,
     crud: listCrudActions(declaration),

@@ -19,7 +19,7 @@ const task = defineResource('task', {
     place: f.object({ street: f.string().required(), number: f.integer() }),
     due: f.date(),
     project: f.ref('project').index(),
-    reviewers: f.refs('user'),
+    reviewers: f.refs('user').label('Who reviews it'),
     rank: f.integer().hidden(),
     pin: f.string().writeOnly(),
     account: f.string().encrypted(),
@@ -81,6 +81,8 @@ test('the app describes its features, its resources and the operators of each fi
     policies: { list: 'public', create: 'authenticated', update: 'owner | admin', reference: 'admin' },
   });
   const field = (name: string) => found.fields.find((one: { name: string }) => one.name === name);
+  expect(field('state').label).toBe('State');
+  expect(field('reviewers').label).toBe('Who reviews it');
   expect(field('state')).toMatchObject({ type: 'enum', values: ['open', 'done'], default: 'open', sortable: true });
   expect(field('points')).toMatchObject({ min: 0, max: 10, clientOperators: [] });
   expect(field('points').operators).toContain('gte');

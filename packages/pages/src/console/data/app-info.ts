@@ -69,6 +69,8 @@ export interface ReferringField {
 
 export interface FieldInfo {
   name: string;
+  /** The name for people. */
+  label: string;
   /** The kind of its type: `string`, `date`, … */
   type: string;
   required: boolean;

@@ -22,18 +22,25 @@ const TIME_OPERATORS = ['gt', 'gte', 'lt', 'lte'];
 
 /** The fields of every record that are not declared. */
 const SYSTEM_FIELDS: Readonly<Record<string, Partial<FieldInfo>>> = {
-  id: { type: 'id', operators: ['eq', 'in'], description: 'The id of the record.' },
-  createdAt: { type: 'date', operators: TIME_OPERATORS, sortable: true, description: 'When the record was created.' },
+  id: { label: 'Id', type: 'id', operators: ['eq', 'in'], description: 'The id of the record.' },
+  createdAt: {
+    label: 'Created',
+    type: 'date',
+    operators: TIME_OPERATORS,
+    sortable: true,
+    description: 'When the record was created.',
+  },
   updatedAt: {
+    label: 'Last changed',
     type: 'date',
     operators: TIME_OPERATORS,
     sortable: true,
     description: 'When the record was last changed.',
   },
-  deletedAt: { type: 'date', description: 'When the record was deleted.' },
+  deletedAt: { label: 'Deleted', type: 'date', description: 'When the record was deleted.' },
 };
 
-const UNDECLARED: Omit<FieldInfo, 'name'> = {
+const UNDECLARED: Omit<FieldInfo, 'name' | 'label'> = {
   type: 'id',
   operators: [],
   clientOperators: [],
@@ -72,7 +79,13 @@ export function dataHref(
 
 /** All fields of the records of a resource, in the order in which lists offer them. */
 export function columnsOf({ timestamps, softDelete, fields }: ResourceInfo): Column[] {
-  const named = (name: string): Column => ({ ...UNDECLARED, ...SYSTEM_FIELDS[name], name, isSystem: true });
+  const named = (name: string): Column => ({
+    ...UNDECLARED,
+    label: name,
+    ...SYSTEM_FIELDS[name],
+    name,
+    isSystem: true,
+  });
   const declared = fields.filter(({ name }) => !(name in SYSTEM_FIELDS));
   const listed = fields.filter(({ name }) => name in SYSTEM_FIELDS && name !== 'id');
   const has = (name: string) => listed.some((one) => one.name === name);
@@ -84,6 +97,10 @@ export function columnsOf({ timestamps, softDelete, fields }: ResourceInfo): Col
     ...[...times, ...listed, ...deleted].map((one) => ({ ...SYSTEM_FIELDS[one.name], ...one, isSystem: true })),
   ];
 }
+
+/** The name of a field for people; that of a field that no longer exists, as it is. */
+export const fieldLabel = (resource: ResourceInfo, name: string): string =>
+  columnsOf(resource).find((one) => one.name === name)?.label ?? name;
 
 // A narrow list shows the most telling columns: what names a record, then its state, its references, numbers and dates.
 const PRIORITY: Readonly<Record<string, number>> = {
@@ -143,7 +160,7 @@ export const userResource = (): ResourceInfo | undefined => resourceOf('user') ?
 
 /** The name of a resource within a sentence: `post`, `posts`. */
 export const nameOf = ({ label, plural }: ResourceInfo, count = 1): string =>
-  (count === 1 ? label : plural).toLowerCase();
+  (count === 1 ? label : plural).replace(/^\p{Lu}(?=\p{Ll})/u, (letter) => letter.toLowerCase());
 
 /** The path of the records of a resource, below `/console/api`. */
 export const recordsPath = (resource: ResourceInfo, ...segments: string[]): string =>

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { exactTime } from '../../../kit/format.tsx';
 import type { FieldInfo } from '../app-info.ts';
 import { isSafeLink } from '../format.tsx';
 import { ariaProps, type ValueProps } from './editor-props.ts';
@@ -126,7 +127,14 @@ export function toLocalInput(time: string): string {
   return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, -1);
 }
 
-/** A time, in the time zone of the browser. What is stored and sent is shown below it. */
+/** How fine the times of the control are, in seconds: minutes, unless the value is finer. */
+function stepOf(time: string): string {
+  const ms = Date.parse(time) % 60_000;
+  if (ms === 0 || Number.isNaN(ms)) return '60';
+  return ms % 1000 === 0 ? '1' : '0.001';
+}
+
+/** A time, in the time zone of the browser, which is named beside it. */
 export function DateEditor(props: ValueProps) {
   const { id, value, onChange } = props;
   const time = typeof value === 'string' ? value : '';
@@ -135,15 +143,15 @@ export function DateEditor(props: ValueProps) {
       <input
         id={id}
         type="datetime-local"
-        step="0.001"
-        value={toLocalInput(time)}
+        step={stepOf(time)}
+        value={toLocalInput(time).replace(/(:00)?\.000$/, '')}
         onChange={({ currentTarget: { value: text } }) => onChange(text === '' ? null : new Date(text).toISOString())}
         {...ariaProps(props)}
       />
-      <button type="button" onClick={() => onChange(new Date().toISOString())}>
+      <button type="button" onClick={() => onChange(new Date(Math.floor(Date.now() / 60_000) * 60_000).toISOString())}>
         Now
       </button>
-      {time && <code class="soft">{time}</code>}
+      {time && <span class="soft">{exactTime(time)}</span>}
     </div>
   );
 }

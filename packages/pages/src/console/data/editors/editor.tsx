@@ -1,6 +1,5 @@
 import type { ComponentType } from 'preact';
 import { Icon } from '../../../kit/icons.tsx';
-import type { FieldInfo } from '../app-info.ts';
 import { plainText, Value } from '../format.tsx';
 import { BooleanEditor, DateEditor, EnumEditor, NumberEditor, TextEditor } from './basic.tsx';
 import type { EditorProps, ValueProps } from './editor-props.ts';
@@ -9,6 +8,7 @@ import { JsonEditor } from './json.tsx';
 import { ArrayEditor, ObjectEditor, ReferenceEditor, ReferencesEditor } from './nested.tsx';
 import { fieldNotes, isConcealed, lockedReason } from './rules.ts';
 import { SecretEditor } from './secret.tsx';
+import { isGiven, typeText } from './type-text.ts';
 
 const EDITORS: Readonly<Record<string, ComponentType<EditorProps>>> = {
   string: TextEditor,
@@ -39,24 +39,6 @@ function ValueEditor(props: ValueProps) {
   const { field } = props;
   const Editor = isConcealed(field) ? SecretEditor : (EDITORS[field.type] ?? JsonEditor);
   return <Editor {...props} Inner={ValueEditor} />;
-}
-
-const isGiven = (value: unknown) => value !== undefined && value !== null;
-
-/** What the bounds of a field count; undefined for types whose values are compared themselves. */
-function unitOf(type: string) {
-  if (['string', 'text', 'email', 'url', 'password'].includes(type)) return 'characters';
-  return type === 'array' || type === 'refs' ? 'items' : undefined;
-}
-
-/** Says in words which values a field takes: `string, at most 200 characters`. */
-function typeText({ type, target, inner, min, max }: FieldInfo): string {
-  const kind = type === 'array' && inner ? `array of ${typeText(inner)}` : target ? `${type} to ${target}` : type;
-  const unit = unitOf(type);
-  const bounds = [isGiven(min) && `at least ${min}`, isGiven(max) && `at most ${max}`].filter(Boolean);
-  if (bounds.length === 0) return kind;
-  const text = `${bounds.join(', ')}${unit === undefined ? '' : ` ${unit}`}`;
-  return type === 'array' ? `${kind}; ${text}` : `${kind}, ${text}`;
 }
 
 function Description({ id, field, isNew }: Pick<ValueProps, 'id' | 'field' | 'isNew'>) {
@@ -90,7 +72,7 @@ function LockedField({
     <div class="field locked" data-field={field.name}>
       <div class="field-head">
         <span class="name" id={`${id}-name`}>
-          {field.name}
+          {field.label}
         </span>
         <span class="type">{typeText(field)}</span>
         <span class="locked-mark" title={reason}>
@@ -124,7 +106,7 @@ function FieldHead({ id, isGroup, ...props }: FieldEditorProps & { id: string; i
   const { field, value, onChange, isNew, isChanged, onReset } = props;
   const name = (
     <>
-      {field.name}
+      {field.label}
       {field.required && (
         <span class="required" title="Required">
           *
@@ -145,12 +127,12 @@ function FieldHead({ id, isGroup, ...props }: FieldEditorProps & { id: string; i
       )}
       <span class="type">{typeText(field)}</span>
       {isChanged && onReset && (
-        <button type="button" class="plain" aria-label={`Undo the change of ${field.name}`} onClick={onReset}>
+        <button type="button" class="plain" aria-label={`Undo the change of ${field.label}`} onClick={onReset}>
           Undo
         </button>
       )}
       {!isNew && !field.required && isGiven(value) && !isConcealed(field) && field.type !== 'boolean' && (
-        <button type="button" class="plain" aria-label={`Clear ${field.name}`} onClick={() => onChange(null)}>
+        <button type="button" class="plain" aria-label={`Clear ${field.label}`} onClick={() => onChange(null)}>
           Clear
         </button>
       )}

@@ -4,6 +4,7 @@ import { ReferencePicker } from '../../components/reference-picker.tsx';
 import type { FieldInfo } from '../app-info.ts';
 import { dataHref, fieldValue, resourceOf } from '../schema.ts';
 import type { EditorProps, ValueProps } from './editor-props.ts';
+import { typeText } from './type-text.ts';
 import { findLabel, isObject, referenceId } from './values.ts';
 
 /** The labels of references: those of the server, and of the records that were chosen since. */
@@ -112,12 +113,12 @@ export function ReferencesEditor(props: ValueProps) {
             <a class="item-value" href={dataHref([target, one])}>
               {labelOf(one) ?? one}
             </a>
-            <ItemTools items={ids} index={index} name={field.name} onChange={onChange} />
+            <ItemTools items={ids} index={index} name={field.label} onChange={onChange} />
           </li>
         ))}
       </ol>
       <label class="visually-hidden" for={id}>
-        Add to {field.name}
+        Add to {field.label}
       </label>
       <ReferencePicker id={id} resource={target} value={null} placeholder={`Add a ${target}`} onChange={add} />
     </>
@@ -139,7 +140,11 @@ export function ArrayEditor({ Inner, ...props }: EditorProps) {
   if (!inner) return <Inner {...props} field={{ ...field, type: 'json' }} />;
   if (inner.type === 'ref') return <ReferencesEditor {...props} field={{ ...field, target: inner.target }} />;
   // The items of a list of files are the files themselves; new ones are uploaded for the field.
-  const itemField = { ...inner, name: inner.type === 'file' ? field.name : `${field.name} ${inner.type}` };
+  const itemField = {
+    ...inner,
+    name: inner.type === 'file' ? field.name : `${field.name} ${inner.type}`,
+    label: field.label,
+  };
   return (
     <>
       <ol class="items">
@@ -147,7 +152,7 @@ export function ArrayEditor({ Inner, ...props }: EditorProps) {
           <li key={index}>
             <div class="item-value">
               <label class="visually-hidden" for={`${id}-${index}`}>
-                Item {index + 1} of {field.name}
+                Item {index + 1} of {field.label}
               </label>
               <Inner
                 id={`${id}-${index}`}
@@ -158,7 +163,7 @@ export function ArrayEditor({ Inner, ...props }: EditorProps) {
                 onChange={(next) => onChange(items.map((one, at) => (at === index ? next : one)))}
               />
             </div>
-            <ItemTools items={items} index={index} name={field.name} onChange={onChange} />
+            <ItemTools items={items} index={index} name={field.label} onChange={onChange} />
           </li>
         ))}
       </ol>
@@ -188,14 +193,14 @@ export function ObjectEditor({ id, field, value, onChange, labels, resource, Inn
           <div class="field" key={member.name}>
             <div class="field-head">
               <label class="name" for={memberId}>
-                {member.name}
+                {member.label}
                 {member.required && (
                   <span class="required" title="Required">
                     *
                   </span>
                 )}
               </label>
-              <span class="type">{member.type}</span>
+              <span class="type">{typeText(member)}</span>
             </div>
             <Inner
               id={memberId}

@@ -57,7 +57,7 @@ function FilterForm(props: FilterFormProps) {
         Field
         <Choices
           id="filter-field"
-          options={columns.map((one) => [one.name, one.name])}
+          options={columns.map((one) => [one.name, one.label])}
           value={name}
           onChange={filter.chooseField}
         />
@@ -108,8 +108,8 @@ function FilterChip({ resource, filter }: { resource: ResourceInfo; filter: Filt
   const label = useReferenceLabel(isOne ? compared.target : undefined, value);
   const text =
     operator === 'exists'
-      ? `${name} has ${value === 'true' ? 'a' : 'no'} value`
-      : `${name} ${operatorText(field, operator)} ${valueText(compared?.type, value, label)}`;
+      ? `${field?.label ?? name} has ${value === 'true' ? 'a' : 'no'} value`
+      : `${field?.label ?? name} ${operatorText(field, operator)} ${valueText(compared?.type, value, label)}`;
   return (
     <span class="filter-chip">
       <Menu label={text}>

@@ -1,6 +1,6 @@
 import type { FieldInfo, ResourceInfo } from '../app-info.ts';
 import { isObject } from '../editors/values.ts';
-import { type Column, columnsOf, defaultColumns, viewer } from '../schema.ts';
+import { type Column, columnsOf, viewer } from '../schema.ts';
 
 /** Parameters of the page that no filter can have: filters always name their operator, as in `limit[eq]=5`. */
 const LIST_PARAMETERS = ['q', 'sort', 'limit', 'after', 'deleted'];
@@ -96,16 +96,6 @@ export function filterableColumns(resource: ResourceInfo): Column[] {
   );
   const comparable = columns.filter(({ operators }) => operators.length > 0);
   return [...comparable.filter((one) => !one.isSystem), ...comparable.filter((one) => one.isSystem)];
-}
-
-/** The columns of a list: those that the user chose, or as many as fit. @param count how many fit */
-export function shownColumns(resource: ResourceInfo, params: URLSearchParams, count: number): Column[] {
-  const all = columnsOf(resource);
-  const names = params.get('columns')?.split(',') ?? [];
-  const chosen = names.flatMap((name) => all.find((one) => one.name === name) ?? []);
-  if (chosen.length > 0) return chosen;
-  const used = filtersIn(params).map(({ name }) => name);
-  return defaultColumns(resource, count, params.has('sort') ? [...used, sortOf(resource, params).name] : used);
 }
 
 /** A list with its search, filters, order and columns, which the user has given a name. */

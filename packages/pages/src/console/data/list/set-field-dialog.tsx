@@ -45,7 +45,7 @@ export function SetFieldDialog({
       <form class="stack" onSubmit={submit}>
         <label for="set-field">
           Field
-          <Choices id="set-field" options={names.map((one) => [one, one])} value={name} onChange={choose} />
+          <Choices id="set-field" options={fields.map((one) => [one.name, one.label])} value={name} onChange={choose} />
         </label>
         {field && (
           <FieldEditor

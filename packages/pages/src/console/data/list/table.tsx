@@ -5,8 +5,9 @@ import { place, setParams } from '../../router.ts';
 import type { Labels, ResourceInfo, StoredRecord } from '../app-info.ts';
 import { Value } from '../format.tsx';
 import { type Column, dataHref, fieldValue, labelOf } from '../schema.ts';
+import { shownColumns } from './columns.ts';
 import { type RecordList, useWidth } from './list-data.ts';
-import { nextSort, shownColumns, sortOf } from './query.ts';
+import { nextSort, sortOf } from './query.ts';
 
 /** The least width of a column, in pixels. */
 const COLUMN_WIDTH = 150;
@@ -41,12 +42,12 @@ function HeaderCell({ resource, column, isFirst }: { resource: ResourceInfo; col
       class={`type-${column.type} ${isFirst ? 'first' : ''}`}
     >
       {column.sortable ? (
-        <button type="button" class="sort" onClick={change} title={`Sort by ${column.name}`}>
-          <span>{column.name}</span>
+        <button type="button" class="sort" onClick={change} title={`Sort by ${column.label}`}>
+          <span>{column.label}</span>
           {isSorted && <Icon name={sort.isDescending ? 'arrowDown' : 'arrowUp'} size={12} />}
         </button>
       ) : (
-        <span>{column.name}</span>
+        <span>{column.label}</span>
       )}
     </th>
   );
@@ -107,7 +108,7 @@ function Row({ resource, columns, record, labels, isSelected, isChanged, onSelec
       {rest.map((column) => (
         <td role="cell" key={column.name} class={`type-${column.type}`}>
           <span class="cell-label" aria-hidden="true">
-            {column.name}
+            {column.label}
           </span>
           <span class="cell">
             <Value field={column} value={fieldValue(record, column.name)} labels={labels} />

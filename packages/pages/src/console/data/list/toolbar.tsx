@@ -5,18 +5,10 @@ import { useSearchField } from '../../components/listing.tsx';
 import { Menu } from '../../components/menu.tsx';
 import { hrefOf, navigate, place, setParams } from '../../router.ts';
 import type { ResourceInfo } from '../app-info.ts';
-import { columnsOf, DATA, nameOf, viewer } from '../schema.ts';
+import { app, columnsOf, DATA, nameOf, viewer } from '../schema.ts';
+import { chooseColumns, hasChosenColumns, shownColumns } from './columns.ts';
 import { FilterMenu } from './filters.tsx';
-import {
-  DEFAULT_PAGE_SIZE,
-  PAGE_SIZES,
-  readViews,
-  type SavedView,
-  shownColumns,
-  sortOf,
-  viewParams,
-  writeViews,
-} from './query.ts';
+import { DEFAULT_PAGE_SIZE, PAGE_SIZES, readViews, type SavedView, sortOf, viewParams, writeViews } from './query.ts';
 
 interface ToolbarProps {
   resource: ResourceInfo;
@@ -27,19 +19,19 @@ const USUAL_COLUMNS = 6;
 
 function Search({ resource }: ToolbarProps) {
   const field = useSearchField('q');
-  const label = resource.searchable ? `Search ${nameOf(resource, 2)}` : 'No field of this resource is searchable()';
+  if (!resource.searchable) {
+    if (app.value.mode !== 'development') return null;
+    return (
+      <p class="soft" title="f.string().searchable() lets people search in a field.">
+        No field is searchable() yet.
+      </p>
+    );
+  }
+  const label = `Search ${nameOf(resource, 2)}`;
   return (
     <div class="search">
       <Icon name="search" />
-      <input
-        {...field}
-        id="search"
-        aria-label={label}
-        title="Press / to search"
-        placeholder={label}
-        maxlength={500}
-        disabled={!resource.searchable}
-      />
+      <input {...field} id="search" aria-label={label} title="Press / to search" placeholder={label} maxlength={500} />
     </div>
   );
 }
@@ -57,7 +49,7 @@ function SortChoice({ resource }: ToolbarProps) {
         <select value={name} onChange={(event) => sortBy(event.currentTarget.value, isDescending)}>
           {options.map((one) => (
             <option key={one.name} value={one.name}>
-              {one.name}
+              {one.label}
             </option>
           ))}
         </select>
@@ -74,7 +66,7 @@ function SortChoice({ resource }: ToolbarProps) {
 /** Chooses the columns, and which of them is the first. */
 function ColumnChoice({ resource }: ToolbarProps) {
   const names = shownColumns(resource, place.value.params, USUAL_COLUMNS).map(({ name }) => name);
-  const show = (next: readonly string[]) => setParams({ columns: next.join(',') }, { replace: true });
+  const show = (next: readonly string[]) => chooseColumns(resource, next);
   const toggle = (name: string) => {
     const next = names.includes(name) ? names.filter((one) => one !== name) : [...names, name];
     if (next.length > 0) show(next);
@@ -83,14 +75,14 @@ function ColumnChoice({ resource }: ToolbarProps) {
   return (
     <fieldset class="column-choice">
       <legend>Columns</legend>
-      {columnsOf(resource).map(({ name }) => (
+      {columnsOf(resource).map(({ name, label }) => (
         <div key={name} class="row">
           <label class="check">
             <input type="checkbox" checked={names.includes(name)} onClick={() => toggle(name)} />
-            {name}
+            {label}
           </label>
           {names.indexOf(name) > 0 && (
-            <IconButton icon="arrowUp" label={`Show ${name} first`} onClick={() => moveFirst(name)} />
+            <IconButton icon="arrowUp" label={`Show ${label} first`} onClick={() => moveFirst(name)} />
           )}
         </div>
       ))}
@@ -104,8 +96,8 @@ function DisplayMenu({ resource }: ToolbarProps) {
   return (
     <Menu label="Display" icon="columns" isEnd={true}>
       <ColumnChoice resource={resource} />
-      {params.has('columns') && (
-        <button type="button" onClick={() => setParams({ columns: undefined })}>
+      {hasChosenColumns(resource, params) && (
+        <button type="button" onClick={() => chooseColumns(resource, [])}>
           Show the usual columns
         </button>
       )}

@@ -105,7 +105,7 @@ function ComparedField({
   );
   return (
     <fieldset>
-      <legend>{field.name}</legend>
+      <legend>{field.label}</legend>
       <Version label="Before" text={textOf(field, before, labels)} />
       {isConflict ? (
         <>

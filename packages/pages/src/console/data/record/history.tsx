@@ -3,10 +3,11 @@ import { Time } from '../../../kit/format.tsx';
 import { Icon } from '../../../kit/icons.tsx';
 import { type RequestError, toRequestError } from '../../../kit/request.ts';
 import { call } from '../../api.ts';
+import { RecordLink } from '../../components/record-link.tsx';
 import { hrefOf } from '../../router.ts';
 import type { Labels, ResourceInfo, StoredRecord } from '../app-info.ts';
 import { plainText, Reference } from '../format.tsx';
-import { recordsPath, userResource } from '../schema.ts';
+import { fieldLabel, recordsPath, userResource } from '../schema.ts';
 
 const ACTIONS: Readonly<Record<string, string>> = {
   created: 'Created',
@@ -35,17 +36,24 @@ interface AuditEntry {
 }
 
 /** One change of a field. The audit trail does not contain secret values. */
-function Change({ field, change }: { field: string; change: FieldChange }) {
+function Change({ resource, field, change }: { resource: ResourceInfo; field: string; change: FieldChange }) {
+  const { type, target } = resource.fields.find(({ name }) => name === field) ?? {};
+  const show = (value: unknown) => {
+    const ids = type === 'refs' && Array.isArray(value) ? value : [value];
+    if (target !== undefined && ids.every((id) => typeof id === 'string'))
+      return ids.map((id, index) => [index > 0 && ', ', <RecordLink key={id} resource={target} id={id} />]);
+    return type === 'date' && typeof value === 'string' ? <Time value={value} /> : plainText(value);
+  };
   const hasValues = Object.hasOwn(change, 'from') || Object.hasOwn(change, 'to');
   return (
     <div>
-      <dt>{field}</dt>
+      <dt>{fieldLabel(resource, field)}</dt>
       <dd>
         {hasValues ? (
           <>
-            <del>{plainText(change.from)}</del>
+            <del>{show(change.from)}</del>
             <Icon name="chevron" size={12} />
-            <ins>{plainText(change.to)}</ins>
+            <ins>{show(change.to)}</ins>
           </>
         ) : (
           'changed'
@@ -55,7 +63,7 @@ function Change({ field, change }: { field: string; change: FieldChange }) {
   );
 }
 
-function Entry({ entry, labels }: { entry: AuditEntry; labels: Labels }) {
+function Entry({ resource, entry, labels }: { resource: ResourceInfo; entry: AuditEntry; labels: Labels }) {
   const { action, user, via, at, changes, details } = entry;
   const users = userResource();
   const fields = Object.entries(changes ?? {});
@@ -79,7 +87,7 @@ function Entry({ entry, labels }: { entry: AuditEntry; labels: Labels }) {
       {fields.length > 0 && (
         <dl class="diff">
           {fields.map(([field, change]) => (
-            <Change key={field} field={field} change={change} />
+            <Change key={field} resource={resource} field={field} change={change} />
           ))}
         </dl>
       )}
@@ -157,7 +165,7 @@ export function History({ resource, record }: { resource: ResourceInfo; record: 
     <div>
       <ol class="history">
         {entries.map((entry) => (
-          <Entry key={entry.id} entry={entry} labels={labels} />
+          <Entry key={entry.id} resource={resource} entry={entry} labels={labels} />
         ))}
       </ol>
       {next && (

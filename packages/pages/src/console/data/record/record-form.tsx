@@ -6,7 +6,7 @@ import { FieldEditor } from '../editors/editor.tsx';
 import { isEditable } from '../editors/rules.ts';
 import { toDraft, toInput } from '../editors/values.ts';
 import { isSame } from '../format.tsx';
-import { fieldValue } from '../schema.ts';
+import { fieldLabel, fieldValue } from '../schema.ts';
 import type { Changes } from './record-data.ts';
 
 /** Whether a value of an editor differs from the stored one. A value that is not valid yet does. */
@@ -106,7 +106,7 @@ export function useDraft(resource: ResourceInfo, record: StoredRecord | undefine
 }
 
 /** All errors of a form, with links to their fields. It gets the focus, so that it is read first. */
-function ErrorSummary({ problems }: { problems: Problems }) {
+function ErrorSummary({ resource, problems }: { resource: ResourceInfo; problems: Problems }) {
   const box = useRef<HTMLDivElement>(null);
   const { errors, others, message } = problems;
   useLayoutEffect(() => {
@@ -127,7 +127,7 @@ function ErrorSummary({ problems }: { problems: Problems }) {
         {Object.entries(errors).map(([name, text]) => (
           <li key={name}>
             <a href={`#field-${name}`} onClick={(event) => focusField(event, name)}>
-              {name}
+              {fieldLabel(resource, name)}
             </a>
             : {text}
           </li>
@@ -172,7 +172,7 @@ export function RecordForm({
   const shown = resource.fields.filter((field) => !isNew || isEditable(field, true));
   return (
     <form class="record-form" onSubmit={submit} onKeyDown={saveByKey} novalidate>
-      {hasProblems(form.problems) && <ErrorSummary problems={form.problems} />}
+      {hasProblems(form.problems) && <ErrorSummary resource={resource} problems={form.problems} />}
       {shown.map((field) => (
         <FieldEditor
           key={field.name}

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { Time } from '../../../kit/format.tsx';
 import { setParams, usePageTitle } from '../../router.ts';
-import type { ResourceInfo } from '../app-info.ts';
-import { app, dataHref, fieldValue } from '../schema.ts';
+import type { ReferringField, ResourceInfo } from '../app-info.ts';
+import { app, dataHref, fieldLabel, fieldValue, resourceOf } from '../schema.ts';
 import type { NewerVersion, RecordVersion } from './record-data.ts';
 
 /** Leads back to the list, and names the page. */
@@ -93,6 +93,14 @@ function countText(count: number | null): string {
   return count >= MAX_COUNTED ? `${MAX_COUNTED}+` : count.toLocaleString();
 }
 
+/** The records of a relation, for people; with the field if several fields of a resource refer to the record. */
+function relationText(relations: readonly ReferringField[], { resource: name, field }: ReferringField): string {
+  const resource = resourceOf(name);
+  if (resource === undefined) return name;
+  const isOnlyOne = relations.filter((one) => one.resource === name).length === 1;
+  return isOnlyOne ? resource.plural : `${resource.plural} (${fieldLabel(resource, field)})`;
+}
+
 /** What the system knows about a record, and the records that refer to it. */
 export function Details({ resource, record, meta: { relations } }: { resource: ResourceInfo } & RecordVersion) {
   const times = TIMES.flatMap(([name, label]) => {
@@ -115,10 +123,12 @@ export function Details({ resource, record, meta: { relations } }: { resource: R
         <>
           <h2>Related records</h2>
           <ul class="relations">
-            {relations.map(({ name, resource: target, field, count }) => (
-              <li key={name}>
-                <a href={dataHref([target], { [`${field}[eq]`]: record.id })}>{name}</a>
-                <span class="count">{countText(count)}</span>
+            {relations.map((relation) => (
+              <li key={relation.name}>
+                <a href={dataHref([relation.resource], { [`${relation.field}[eq]`]: record.id })}>
+                  {relationText(relations, relation)}
+                </a>
+                <span class="count">{countText(relation.count)}</span>
               </li>
             ))}
           </ul>

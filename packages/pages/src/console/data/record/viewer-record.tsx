@@ -48,7 +48,7 @@ function ViewedFields({ resource, record, meta }: { resource: ResourceInfo; reco
         const isHidden = rule !== undefined && !Object.hasOwn(record, field.name);
         return (
           <div key={field.name} class={isHidden ? 'hidden-field' : ''}>
-            <dt>{field.name}</dt>
+            <dt>{field.label}</dt>
             <dd>
               {isHidden ? (
                 <span class="rule">
