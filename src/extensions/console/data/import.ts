@@ -11,7 +11,7 @@ import { isSecretField, passwordFieldsOf } from './field-info.ts';
 const MAX_BYTES = 50 * 2 ** 20;
 const MAX_ROWS = 100_000;
 /** Rejected rows in the response; it counts all of them. */
-const MAX_REPORTED = 200;
+const MAX_REPORTED = 1000;
 /** ms in which a file must have been read. Empty lines contain no rows, so without a limit they would keep an import open. */
 const MAX_OPEN_MS = 10 * 60_000;
 

@@ -7,7 +7,7 @@ import type { ResourceInfo } from '../app-info.ts';
 import { dataHref, nameOf, viewer } from '../schema.ts';
 import { listCommand, newRecordCommand } from '../shell-command.ts';
 import { exportRecords } from './export.ts';
-import { importRecords } from './import.tsx';
+import { importRecords } from './import/import.tsx';
 import { showShortcuts } from './keyboard.tsx';
 import type { ListMeta, RecordList } from './list-data.ts';
 import { isFiltered } from './query.ts';

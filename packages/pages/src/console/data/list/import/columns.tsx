@@ -1,0 +1,152 @@
+import type { ResourceInfo } from '../../app-info.ts';
+import { fieldLabel } from '../../schema.ts';
+import type { Delimiter } from './csv.ts';
+import { ENCODINGS } from './encoding.ts';
+import { type Mapping, missingFields } from './mapping.ts';
+import { type RefusedRow, rowProblem } from './run.ts';
+import type { ReadChoice, Source } from './source.ts';
+
+const PREVIEW_ROWS = 5;
+const DELIMITERS: readonly { value: Delimiter; label: string }[] = [
+  { value: ',', label: 'Comma' },
+  { value: ';', label: 'Semicolon' },
+  { value: '\t', label: 'Tab' },
+];
+
+/** How the file is read: found, and changed if letters or columns look wrong. */
+export function ReadChoices({ source, onChange }: { source: Source; onChange: (choice: ReadChoice) => void }) {
+  const { encoding, delimiter } = source;
+  return (
+    <div class="import-choices">
+      <label>
+        Encoding
+        <select
+          value={encoding}
+          onChange={({ currentTarget: { value } }) => {
+            const chosen = ENCODINGS.find((one) => one.value === value);
+            if (chosen) onChange({ encoding: chosen.value, delimiter });
+          }}
+        >
+          {ENCODINGS.map(({ value, label }) => (
+            <option key={value} value={value}>
+              {label}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        Cells are separated by
+        <select
+          value={delimiter}
+          onChange={({ currentTarget: { value } }) => {
+            const chosen = DELIMITERS.find((one) => one.value === value);
+            if (chosen) onChange({ encoding, delimiter: chosen.value });
+          }}
+        >
+          {DELIMITERS.map(({ value, label }) => (
+            <option key={value} value={value}>
+              {label}
+            </option>
+          ))}
+        </select>
+      </label>
+    </div>
+  );
+}
+
+/** The field that each column sets. */
+export function ColumnChoices({
+  resource,
+  source,
+  mapping,
+  targets,
+  onChange,
+}: {
+  resource: ResourceInfo;
+  source: Source;
+  mapping: Mapping;
+  targets: readonly string[];
+  onChange: (mapping: Mapping) => void;
+}) {
+  const missing = missingFields(resource.fields, mapping, targets);
+  return (
+    <fieldset class="import-columns">
+      <legend>Columns of the file</legend>
+      {source.header.map((column, i) => (
+        <label key={`${i} ${column}`}>
+          <span>{column === '' ? `Column ${i + 1}` : column}</span>
+          <select value={mapping[i]} onChange={({ currentTarget: { value } }) => onChange(mapping.with(i, value))}>
+            <option value="">Do not import</option>
+            {targets.map((name) => (
+              <option key={name} value={name}>
+                {fieldLabel(resource, name)}
+              </option>
+            ))}
+          </select>
+        </label>
+      ))}
+      {missing.length > 0 && (
+        <p class="bad-text">
+          New records also need {missing.map((name) => fieldLabel(resource, name)).join(', ')}: no column is chosen for
+          it.
+        </p>
+      )}
+    </fieldset>
+  );
+}
+
+/** The first rows as they will be sent, with what is wrong with them. @param refused what a check has found */
+export function Preview({
+  resource,
+  source: { rows, header },
+  mapping,
+  refused,
+}: {
+  resource: ResourceInfo;
+  source: Source;
+  mapping: Mapping;
+  refused: readonly RefusedRow[];
+}) {
+  const columns = header.flatMap((_, i) => (mapping[i] ? [{ i, name: mapping[i] }] : []));
+  const shown = rows.slice(0, PREVIEW_ROWS).map((row) => {
+    const problem = rowProblem(row, mapping);
+    const found = refused.find(({ number }) => number === row.number)?.errors;
+    const errors: Readonly<Record<string, string>> = problem === undefined ? (found ?? {}) : { row: problem };
+    return { ...row, errors };
+  });
+  return (
+    <div class="table-box" tabindex={0} role="region" aria-label="Preview of the first rows">
+      <table class="plain-table">
+        <caption>
+          The first {shown.length.toLocaleString()} of {rows.length.toLocaleString()} rows, as they will be sent
+        </caption>
+        <thead>
+          <tr>
+            <th scope="col">Row</th>
+            {columns.map(({ i, name }) => (
+              <th key={i} scope="col">
+                {fieldLabel(resource, name)}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {shown.map(({ number, cells, errors }) => (
+            <tr key={number}>
+              <td>
+                {number}
+                {errors.row && <p class="bad-text">{errors.row}</p>}
+              </td>
+              {columns.map(({ i, name }) => (
+                <td key={i}>
+                  {cells[i]?.slice(0, 200)}
+                  {Object.hasOwn(errors, name) && <p class="bad-text">{errors[name]}</p>}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
