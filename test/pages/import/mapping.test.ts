@@ -79,8 +79,8 @@ describe('columns', () => {
 
   test('passwords and what is changed in the Accounts tab cannot be set', () => {
     const fields = [field('a'), field('p', { type: 'password' }), field('email', { accounts: 'create' })];
-    expect(targetsOf({ fields, timestamps: true }, true)).toEqual(['id', 'a', 'email', 'createdAt', 'updatedAt']);
-    expect(targetsOf({ fields, timestamps: false }, false)).toEqual(['id', 'a']);
+    expect(targetsOf({ fields, timestamps: true }, true, true)).toEqual(['id', 'a', 'email', 'createdAt', 'updatedAt']);
+    expect(targetsOf({ fields, timestamps: true }, false, false)).toEqual(['a']);
   });
 
   test('required fields without a column and a default are named', () => {

@@ -35,10 +35,15 @@ document.documentElement.lang = language;
 
 /** Shows all pages in another language from now on. The page is loaded again. */
 export function chooseLanguage(chosen: Language): void {
-  sessionStorage.removeItem(STORED);
-  localStorage.setItem(STORED, chosen);
   const url = new URL(location.href);
   url.searchParams.delete('lang');
+  try {
+    sessionStorage.removeItem(STORED);
+    localStorage.setItem(STORED, chosen);
+  } catch {
+    // Without storage, the address carries the choice.
+    url.searchParams.set('lang', chosen);
+  }
   history.replaceState(history.state, '', url);
   location.reload();
 }

@@ -1,5 +1,3 @@
-import { language } from './language.ts';
-
 /** The `error` of a response. */
 interface ErrorBody {
   code?: string;
@@ -83,8 +81,6 @@ export async function sendRequest(
       body: isRaw ? body : JSON.stringify(body),
       headers: {
         ...(!isRaw && { 'Content-Type': 'application/json' }),
-        // Messages of the server come in the language of the page, whichever languages the app offers to its own clients.
-        'Belfry-Language': language,
         ...(token !== undefined && { Authorization: `Bearer ${token}` }),
         ...headers,
       },

@@ -45,12 +45,12 @@ addEventListener('hashchange', () => {
   if (location.hash.startsWith('#token=')) location.reload();
 });
 
-const footer = document.getElementById('footer');
-if (footer !== null) render(<LanguageSwitch />, footer);
-
 const main = document.getElementById('main') ?? document.body;
 main.replaceChildren();
 const name = location.pathname.replace(/\/$/, '').split('/').at(-1) ?? '';
+// The answer of a provider can be read once, so its page cannot be loaded again in another language.
+const footer = document.getElementById('footer');
+if (footer !== null && name !== 'callback') render(<LanguageSwitch />, footer);
 try {
   const load = PAGES[name];
   if (load === undefined) throw new Error(texts.errors.unknown);

@@ -5,6 +5,8 @@ import type { Labels } from '../data/app-info.ts';
 import { Reference } from '../data/format.tsx';
 
 const MAX_IDS = 100;
+/** A masked id names no record. */
+const ID = /^[0-9a-f]{24}$/;
 /** Known labels, by resource and id. */
 const labels = signal<Labels>({});
 /** The ids whose labels are requested or read, by resource, so that each label is read once. */
@@ -42,6 +44,10 @@ function requestLabel(resource: string, id: string) {
 
 /** A link to a record, with its label. @param props `resource`: its name; `href`: default the page of the record in the Data tab */
 export function RecordLink({ resource, id, href }: { resource: string; id: string; href?: string | undefined }) {
-  useEffect(() => requestLabel(resource, id), [resource, id]);
+  const isId = ID.test(id);
+  useEffect(() => {
+    if (isId) requestLabel(resource, id);
+  }, [resource, id]);
+  if (!isId) return <>{id}</>;
   return <Reference target={resource} id={id} labels={labels.value} href={href} />;
 }

@@ -127,12 +127,8 @@ export function toLocalInput(time: string): string {
   return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, -1);
 }
 
-/** How fine the times of the control are, in seconds: minutes, unless the value is finer. */
-function stepOf(time: string): string {
-  const ms = Date.parse(time) % 60_000;
-  if (ms === 0 || Number.isNaN(ms)) return '60';
-  return ms % 1000 === 0 ? '1' : '0.001';
-}
+/** How fine the times of the control are, in seconds. */
+const stepOf = (time: string) => (Date.parse(time) % 1000 > 0 ? '0.001' : '1');
 
 /** A time, in the time zone of the browser, which is named beside it. */
 export function DateEditor(props: ValueProps) {
@@ -144,7 +140,7 @@ export function DateEditor(props: ValueProps) {
         id={id}
         type="datetime-local"
         step={stepOf(time)}
-        value={toLocalInput(time).replace(/(:00)?\.000$/, '')}
+        value={toLocalInput(time).replace(/\.000$/, '')}
         onChange={({ currentTarget: { value: text } }) => onChange(text === '' ? null : new Date(text).toISOString())}
         {...ariaProps(props)}
       />

@@ -19,6 +19,14 @@ const readRemembered = (resource: ResourceInfo) => {
 export const hasChosenColumns = (resource: ResourceInfo, params: URLSearchParams): boolean =>
   params.has('columns') || readRemembered(resource) !== '';
 
+/** The parameters of a list with the columns that it shows if the user chose them, so that a saved view has them. */
+export function withColumns(resource: ResourceInfo, params: URLSearchParams): URLSearchParams {
+  const text = params.get('columns') ?? readRemembered(resource);
+  const all = new URLSearchParams(params);
+  if (text !== '') all.set('columns', text);
+  return all;
+}
+
 /** Shows these columns from now on, also in lists that are opened later. An empty list: the usual ones. */
 export function chooseColumns(resource: ResourceInfo, names: readonly string[]): void {
   const key = keyOf(resource);

@@ -6,7 +6,7 @@ import { Menu } from '../../components/menu.tsx';
 import { hrefOf, navigate, place, setParams } from '../../router.ts';
 import type { ResourceInfo } from '../app-info.ts';
 import { app, columnsOf, DATA, nameOf, viewer } from '../schema.ts';
-import { chooseColumns, hasChosenColumns, shownColumns } from './columns.ts';
+import { chooseColumns, hasChosenColumns, shownColumns, withColumns } from './columns.ts';
 import { FilterMenu } from './filters.tsx';
 import { DEFAULT_PAGE_SIZE, PAGE_SIZES, readViews, type SavedView, sortOf, viewParams, writeViews } from './query.ts';
 
@@ -155,7 +155,7 @@ function SaveViewForm({ onSave }: { onSave: (name: string) => void }) {
 /** Saves the search, filters, order and columns under a name, in this browser. */
 function ViewsMenu({ resource }: ToolbarProps) {
   const [views, setViews] = useState(() => readViews(resource));
-  const query = viewParams(place.value.params).toString();
+  const query = viewParams(withColumns(resource, place.value.params)).toString();
   const store = (next: SavedView[]) => {
     writeViews(resource, next);
     setViews(next);

@@ -14,7 +14,13 @@ const DELIMITERS: readonly { value: Delimiter; label: string }[] = [
 ];
 
 /** How the file is read: found, and changed if letters or columns look wrong. */
-export function ReadChoices({ source, onChange }: { source: Source; onChange: (choice: ReadChoice) => void }) {
+export function ReadChoices({
+  source,
+  onChange,
+}: {
+  source: Pick<Source, 'encoding' | 'delimiter'>;
+  onChange: (choice: ReadChoice) => void;
+}) {
   const { encoding, delimiter } = source;
   return (
     <div class="import-choices">
@@ -66,7 +72,8 @@ export function ColumnChoices({
   source: Source;
   mapping: Mapping;
   targets: readonly string[];
-  onChange: (mapping: Mapping) => void;
+  /** Gets the position of the column and the name of its field. */
+  onChange: (column: number, name: string) => void;
 }) {
   const missing = missingFields(resource.fields, mapping, targets);
   return (
@@ -75,7 +82,7 @@ export function ColumnChoices({
       {source.header.map((column, i) => (
         <label key={`${i} ${column}`}>
           <span>{column === '' ? `Column ${i + 1}` : column}</span>
-          <select value={mapping[i]} onChange={({ currentTarget: { value } }) => onChange(mapping.with(i, value))}>
+          <select value={mapping[i]} onChange={({ currentTarget: { value } }) => onChange(i, value)}>
             <option value="">Do not import</option>
             {targets.map((name) => (
               <option key={name} value={name}>

@@ -34,9 +34,9 @@ function ImportForm({
         <select value={existing} onChange={(event) => onExisting(event.currentTarget.value)}>
           <option value={NEW_IDS}>Create all as new records</option>
           <option value={SAME_IDS}>Create all with the ids and times in the file</option>
-          {unique.map(({ name }) => (
+          {unique.map(({ name, label }) => (
             <option key={name} value={name}>
-              Update those with the same {name}
+              Update those with the same {label}
             </option>
           ))}
         </select>
@@ -101,6 +101,9 @@ function ImportDialog({
   const state = useImport(resource, close);
   const { file, source, mapping, checked, done, error, problem, isReading } = state;
   const isBusy = done !== undefined;
+  // A file that has no columns in one way can be read in another.
+  const { encoding, delimiter } = state.refusedChoice ?? {};
+  const read = source ?? (encoding && delimiter && { encoding, delimiter });
   return (
     <Dialog title={`Import ${nameOf(resource, 2)}`} onClose={() => !isBusy && close(undefined)} wide={true}>
       <p>A CSV file, as Excel saves it, whose first row names the columns, or NDJSON: one JSON object on each line.</p>
@@ -113,15 +116,15 @@ function ImportDialog({
             onExisting={state.setExisting}
           />
           {isReading && <p role="status">Reading the file…</p>}
+          {read && <ReadChoices source={read} onChange={(choice) => state.read(file, choice)} />}
           {source && (
             <>
-              <ReadChoices source={source} onChange={(choice) => state.read(file, choice)} />
               <ColumnChoices
                 resource={resource}
                 source={source}
                 mapping={mapping}
                 targets={state.targets}
-                onChange={state.setMapping}
+                onChange={state.chooseField}
               />
               <Preview resource={resource} source={source} mapping={mapping} refused={checked?.refused ?? []} />
             </>

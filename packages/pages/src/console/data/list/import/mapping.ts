@@ -7,12 +7,19 @@ export type Mapping = readonly string[];
 /** The columns that the file of refused rows adds. */
 export const REFUSAL_COLUMNS: readonly string[] = ['_row', '_error'];
 
-/** The names of the fields that columns may set. @param isNew whether they are those of a new record, also of a user */
+/**
+ * The names of the fields that columns may set.
+ *
+ * @param isNew whether they are those of a new record, also of a user
+ * @param keepsIds whether records keep the ids and times in the file
+ */
 export function targetsOf(
   { fields, timestamps }: Pick<ResourceInfo, 'fields' | 'timestamps'>,
   isNew: boolean,
+  keepsIds: boolean,
 ): string[] {
   const names = fields.filter((field) => isEditable(field, isNew)).map(({ name }) => name);
+  if (!keepsIds) return names;
   return [...new Set(['id', ...names, ...(timestamps ? ['createdAt', 'updatedAt'] : [])])];
 }
 

@@ -98,6 +98,10 @@ export class ImportStopped extends Error {
   }
 }
 
+/** Says up to which row of the file everything was handled, so that the rest can be imported. */
+const handledText = (rows: readonly CsvRow[], done: number): string =>
+  done === 0 ? 'No row was handled.' : `Rows up to ${rows[done - 1]?.number} were handled.`;
+
 /**
  * Imports a CSV file in parts.
  *
@@ -118,7 +122,7 @@ export async function importCsv(
   let done = 0;
   const resultSoFar = (): ImportResult => ({ written, rejected: refused.length, refused, warnings: [...warnings] });
   for (const part of splitRows(rows)) {
-    if (options.signal.aborted) throw new ImportStopped('You stopped it.', resultSoFar());
+    if (options.signal.aborted) throw new ImportStopped(`You stopped it. ${handledText(rows, done)}`, resultSoFar());
     const sent: CsvRow[] = [];
     for (const row of part) {
       const problem = rowProblem(row, mapping);
@@ -130,7 +134,7 @@ export async function importCsv(
       const result = await send(resource, text, 'csv', options).catch((error: unknown) => {
         const range = `rows ${sent[0]?.number} to ${sent.at(-1)?.number}`;
         const doubt = options.mode === 'write' ? ` Of ${range}, some may have been written.` : '';
-        throw new ImportStopped(`${detailedMessage(error)}${doubt}`, resultSoFar());
+        throw new ImportStopped(`${detailedMessage(error)} ${handledText(rows, done)}${doubt}`, resultSoFar());
       });
       written += result.written;
       for (const { row, errors } of result.errors) refused.push({ number: sent[row - 1]?.number ?? row, errors });

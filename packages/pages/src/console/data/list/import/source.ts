@@ -3,6 +3,7 @@ import { decodeText, detectEncoding, type Encoding, isWorkbook } from './encodin
 
 const MAX_BYTES = 50 * 2 ** 20;
 const MAX_ROWS = 100_000;
+const MAX_COLUMNS = 500;
 /** ms of work after which the page may respond to the user. */
 const WORK_MS = 20;
 
@@ -20,6 +21,16 @@ export interface Source {
   header: readonly string[];
   /** The rows below the header. */
   rows: readonly CsvRow[];
+}
+
+/** The number of columns without those at the end that are empty in all rows, as spreadsheets write them. */
+function usedColumns({ cells }: CsvRow, rows: readonly CsvRow[]): number {
+  let width = cells.length;
+  const isEmpty = (row: CsvRow) => (row.cells[width - 1] ?? '').trim() === '';
+  while (width > 1 && cells[width - 1]?.trim() === '' && rows.every(isEmpty)) width--;
+  if (width > MAX_COLUMNS)
+    throw new Error(`The first row has ${width} columns. At most ${MAX_COLUMNS} can be imported.`);
+  return width;
 }
 
 /** Lets the page respond to the user. */
@@ -54,16 +65,17 @@ export async function readSource(file: File, choice: ReadChoice, signal: AbortSi
   if (header === undefined) throw new Error('The file is empty. Its first row must name the columns.');
   if (header.error !== undefined)
     throw new Error(`The first row must name the columns. It ${header.error.replace('Has', 'has')}.`);
-  const width = header.cells.length;
+  const allColumns = header.cells.length;
+  const width = usedColumns(header, rows);
   return {
     name: file.name,
     encoding,
     delimiter,
-    header: header.cells.map((name) => name.trim()),
+    header: header.cells.slice(0, width).map((name) => name.trim()),
     rows: rows.map((row) =>
-      row.error !== undefined || row.cells.length === width
-        ? row
-        : { ...row, error: `Has ${row.cells.length} cells, but the first row has ${width}` },
+      row.error !== undefined || row.cells.length === allColumns
+        ? { ...row, cells: row.cells.slice(0, width) }
+        : { ...row, error: `Has ${row.cells.length} cells, but the first row has ${allColumns}` },
     ),
   };
 }

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { ResourceInfo } from '../../app-info.ts';
 import { detailedMessage } from '../../editors/values.ts';
 import { fieldLabel } from '../../schema.ts';
@@ -32,46 +32,55 @@ function existingRecords(existing: string): Record<string, string> {
 /** Columns may name a new user, but change the address of no other one. */
 function targetsFor(resource: ResourceInfo, existing: string): string[] {
   const upsertBy = upsertFieldOf(existing);
-  return targetsOf(resource, upsertBy === undefined || upsertBy === 'email');
+  return targetsOf(resource, upsertBy === undefined || upsertBy === 'email', existing === SAME_IDS);
 }
 
 /** The file of an import, how it is read, and what its columns set. A file that was replaced meanwhile is forgotten. */
 function useSource(resource: ResourceInfo, existing: string) {
   const [file, setFile] = useState<File | undefined>(undefined);
   const [source, setSource] = useState<Source | undefined>(undefined);
-  const [mapping, setMapping] = useState<Mapping>([]);
+  /** The choices of the user, by the position of the column; other columns are found by their names. */
+  const [chosen, setChosen] = useState<Readonly<Record<number, string>>>({});
+  /** How a file was read that has no columns that way. */
+  const [refusedChoice, setRefusedChoice] = useState<ReadChoice | undefined>(undefined);
   const [error, setError] = useState<string | undefined>(undefined);
   const [isReading, setReading] = useState(false);
   const reading = useRef(new AbortController());
   useEffect(() => () => reading.current.abort(), []);
-  const read = async (chosen: File | undefined, choice: ReadChoice = {}) => {
+  const read = async (next: File | undefined, choice: ReadChoice = {}) => {
     reading.current.abort();
     reading.current = new AbortController();
     const { signal } = reading.current;
-    setFile(chosen);
+    setFile(next);
     setError(undefined);
-    if (chosen === undefined || isNdjson(chosen)) {
+    setRefusedChoice(undefined);
+    if (next === undefined || isNdjson(next)) {
       setSource(undefined);
       setReading(false);
       return;
     }
     setReading(true);
     try {
-      const found = await readSource(chosen, choice, signal);
+      const found = await readSource(next, choice, signal);
       if (signal.aborted) return;
       setSource(found);
       // Another encoding changes letters, not columns.
-      const isKept = chosen === file && mapping.length === found.header.length && mapping.some((name) => name !== '');
-      if (!isKept)
-        setMapping(mapColumns(found.header, targetsFor(resource, existing), (name) => fieldLabel(resource, name)));
+      if (next !== file || found.header.length !== source?.header.length) setChosen({});
     } catch (failure) {
       if (signal.aborted) return;
       setSource(undefined);
+      setRefusedChoice(choice);
       setError(detailedMessage(failure));
     }
     setReading(false);
   };
-  return { file, source, mapping, error, isReading, read, setMapping };
+  const mapping = useMemo(() => {
+    const targets = targetsFor(resource, existing);
+    const found = mapColumns(source?.header ?? [], targets, (name) => fieldLabel(resource, name));
+    return found.map((name, i) => [chosen[i]].find((one) => one === '' || targets.includes(one ?? '')) ?? name);
+  }, [resource, source, existing, chosen]);
+  const chooseField = (column: number, name: string) => setChosen({ ...chosen, [column]: name });
+  return { file, source, refusedChoice, mapping, error, isReading, read, chooseField };
 }
 
 /** What is sent, and how. */
@@ -131,7 +140,8 @@ function useSending(
 /** The state of an import. `onDone` gets the result once the rows are written. */
 export function useImport(resource: ResourceInfo, onDone: (outcome: Outcome) => void) {
   const [existing, setExisting] = useState(NEW_IDS);
-  const { file, source, mapping, error: readError, isReading, read, setMapping } = useSource(resource, existing);
+  const input = useSource(resource, existing);
+  const { file, source, mapping, error: readError, isReading, read, chooseField } = input;
   const sent = { file, source, mapping, existing };
   const { checked, error, done, run, stop, forget } = useSending(resource, sent, onDone);
   const targets = targetsFor(resource, existing);
@@ -157,11 +167,8 @@ export function useImport(resource: ResourceInfo, onDone: (outcome: Outcome) => 
     run,
     stop,
     read: change(read),
-    setMapping: change(setMapping),
-    setExisting: change((choice: string) => {
-      setExisting(choice);
-      const allowed = targetsFor(resource, choice);
-      setMapping(mapping.map((name) => (allowed.includes(name) ? name : '')));
-    }),
+    refusedChoice: input.refusedChoice,
+    chooseField: change(chooseField),
+    setExisting: change(setExisting),
   };
 }
