@@ -2,7 +2,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { beforeAll, expect, onTestFinished } from 'vitest';
 import { openMailbox } from '../support/mailbox.ts';
-import { browserTest, closePages, startBrowser } from './browser.ts';
+import { browserTest, closePages, keepScreenshot, startBrowser } from './browser.ts';
 import {
   openPage,
   PASSWORD,
@@ -284,4 +284,18 @@ browserTest('an invitation takes over an account that was never verified, after 
   await press(page, 'Accept the invitation');
   await page.waitForURL(WELCOME);
   expect((await squatter.call('GET', '/api/auth/me')).status).toBe(401);
+});
+
+browserTest('providers are shown with their logos, others with the first letter of their names', 60_000, async () => {
+  const page = await newTab('/auth/sign-in');
+  const icons = ['apple', 'discord', 'github', 'gitlab', 'google', 'microsoft'];
+  const known = icons.map((icon) => ({ provider: icon, name: icon, icon }));
+  await page.route('**/api/auth/oidc', (route) =>
+    route.fulfill({ json: { data: [...known, { provider: 'x', name: 'Éole' }] } }),
+  );
+  await openPage(page, `${origin}/auth/sign-in`);
+  await page.getByRole('button', { name: 'Continue with microsoft' }).waitFor();
+  expect(await page.locator('button svg.provider-icon').count()).toBe(icons.length);
+  expect(await page.locator('.provider-icon.letter').innerText()).toBe('É');
+  await keepScreenshot(page, 'sign-in-providers');
 });

@@ -28,7 +28,11 @@ const tags = ['oidc'];
 /** The routes with which users sign in on the web: at the provider, and back. */
 function webRoutes(context: OidcContext): Route[] {
   const listProviders = () =>
-    Array.from(context.clients.values(), ({ provider, settings }) => ({ provider, name: settings.name ?? provider }));
+    Array.from(context.clients.values(), ({ provider, settings: { name = provider, icon } }) => ({
+      provider,
+      name,
+      ...(icon !== undefined && { icon }),
+    }));
   return [
     {
       method: 'GET',

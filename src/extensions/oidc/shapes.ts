@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isStorable, requiredTextSchema } from '../../extension/index.ts';
+import { PROVIDER_ICONS } from './provider/settings.ts';
 
 const requiredText = (max: number) =>
   requiredTextSchema(max).refine(isStorable, { error: 'Must not contain invalid characters' });
@@ -44,6 +45,7 @@ export const providersShape = z.array(
     .object({
       provider: z.string().meta({ examples: ['google'] }),
       name: z.string().meta({ examples: ['Google'] }),
+      icon: z.enum(PROVIDER_ICONS).optional().meta({ description: 'The logo, for sign-in pages' }),
     })
     .meta({ id: 'SignInProvider' }),
 );

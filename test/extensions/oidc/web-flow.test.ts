@@ -24,7 +24,7 @@ const { call, url, env, person } = await startTestApp(
         providers: {
           acme: options(acme),
           other: options(other),
-          posted: { ...options(acme), responseMode: 'form_post' },
+          posted: { ...options(acme), icon: 'gitlab', responseMode: 'form_post' },
         },
         redirectUrls: [PAGE, OTHER_PAGE],
       }),
@@ -99,7 +99,7 @@ test('the list of providers is public', async () => {
   expect((await call('GET', '/api/auth/oidc')).body.data).toEqual([
     { provider: 'acme', name: 'Acme' },
     { provider: 'other', name: 'Acme' },
-    { provider: 'posted', name: 'Acme' },
+    { provider: 'posted', name: 'Acme', icon: 'gitlab' },
   ]);
 });
 

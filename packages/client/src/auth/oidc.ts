@@ -10,6 +10,8 @@ export interface SignInProvider {
   provider: string;
   /** Its name for people. */
   name: string;
+  /** Its logo, such as `google`, if it is one of those that Belfry knows. */
+  icon?: string;
 }
 
 /** The result of a return from a provider: that of a sign-in, or a linked account. */

@@ -3,6 +3,7 @@ import { askToRemove, withRecentSignIn } from './confirm.tsx';
 import { NewPasswordField, PasswordField } from './fields.tsx';
 import { Form, type FormValues } from './form.tsx';
 import { listProviders, startLink } from './oidc.ts';
+import { ProviderIcon } from './provider-icon.tsx';
 import type { Identity, Provider, User } from './responses.ts';
 import { offers, requestAsUser } from './session.ts';
 import { texts } from './texts.ts';
@@ -130,6 +131,7 @@ function Ways({ loaded }: { loaded: LoadedWays }) {
       <p class="ways">
         {open.map((one) => (
           <Button key={one.provider} run={() => withRecentSignIn(() => startLink(one))}>
+            <ProviderIcon {...one} />
             {text.linkProvider(one.name)}
           </Button>
         ))}

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { toRequestError } from '../kit/request.ts';
 import { CancelledError, withRecentSignIn } from './confirm.tsx';
 import { type Flow, type LinkFlow, takeFlow } from './oidc.ts';
+import { ProviderIcon } from './provider-icon.tsx';
 import type { SignInResponse } from './responses.ts';
 import { continueSignIn, pagePath, request, requestAsUser } from './session.ts';
 import { useStart } from './start.ts';
@@ -30,7 +31,7 @@ function FailedView({ message, flow }: { message: string; flow: Flow | undefined
 
 /** Asks before an account is linked, so that no link on another site can do it. The code works for a minute. */
 function ConsentView({ code, flow, show }: ViewProps<CallbackView, 'consent'>) {
-  const { provider, name, codeVerifier } = flow;
+  const { provider, name, icon, codeVerifier } = flow;
   async function complete() {
     const path = `/auth/oidc/${encodeURIComponent(provider)}/link/complete`;
     try {
@@ -46,6 +47,7 @@ function ConsentView({ code, flow, show }: ViewProps<CallbackView, 'consent'>) {
     <View heading={text.linkHeading}>
       <p>{text.linkIntro(name)}</p>
       <Button kind="primary" run={complete}>
+        <ProviderIcon name={name} icon={icon} />
         {text.linkSubmit}
       </Button>
       <p class="footer">

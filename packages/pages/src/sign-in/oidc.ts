@@ -17,6 +17,7 @@ export interface LinkFlow {
   provider: string;
   codeVerifier: string;
   name: string;
+  icon?: string;
 }
 
 /** What this tab has started at a provider. */
@@ -48,8 +49,8 @@ export async function startSignIn(provider: string): Promise<void> {
 }
 
 /** Opens a provider to link an account there. */
-export async function startLink({ provider, name }: Provider): Promise<void> {
-  const codeChallenge = await startFlow((codeVerifier) => ({ purpose: 'link', provider, name, codeVerifier }));
+export async function startLink({ provider, name, icon }: Provider): Promise<void> {
+  const codeChallenge = await startFlow((codeVerifier) => ({ purpose: 'link', provider, name, icon, codeVerifier }));
   const body = { codeChallenge, redirectUrl: callbackUrl() };
   const path = `/auth/oidc/${encodeURIComponent(provider)}/link`;
   const { url } = await requestAsUser<{ url: string }>('POST', path, body);

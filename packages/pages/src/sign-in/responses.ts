@@ -47,6 +47,7 @@ export type SignInResponse =
 export interface Provider {
   provider: string;
   name: string;
+  icon?: string;
 }
 
 /** An account of the user at an identity provider. */

@@ -5,6 +5,7 @@ import { EmailField, PasswordField } from './fields.tsx';
 import { Form } from './form.tsx';
 import { listProviders, startSignIn } from './oidc.ts';
 import { PasskeyError, signInWithPasskey, supportsPasskeys } from './passkeys.ts';
+import { ProviderIcon } from './provider-icon.tsx';
 import type { Provider, SignInResponse } from './responses.ts';
 import { continueSignIn, knownEmail, offers, pagePath, rememberEmail, request } from './session.ts';
 import { useLoaded } from './start.ts';
@@ -54,8 +55,9 @@ function OtherWays({
         <ProblemArea>
           {hasPasskeys && <Button run={usePasskey}>{text.passkey}</Button>}
           {offers('emailSignIn') && <Button run={onEmail}>{text.email}</Button>}
-          {providers.map(({ provider, name }) => (
+          {providers.map(({ provider, name, icon }) => (
             <Button key={provider} run={() => startSignIn(provider)}>
+              <ProviderIcon name={name} icon={icon} />
               {text.provider(name)}
             </Button>
           ))}

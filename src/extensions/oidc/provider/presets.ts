@@ -15,7 +15,7 @@ export function google({
   authorizationParameters,
   ...options
 }: ProviderCredentials & { hostedDomain?: string }): OidcProviderOptions {
-  const base = { name: 'Google', issuer: 'https://accounts.google.com', ...options };
+  const base = { name: 'Google', icon: 'google', issuer: 'https://accounts.google.com', ...options } as const;
   if (hostedDomain === undefined) return { ...base, authorizationParameters };
   // The parameter only shortens the list of accounts; the claim decides.
   return {
@@ -42,6 +42,7 @@ export function apple({ teamId, keyId, privateKey, ...options }: AppleCredential
   let key: KeyObject | undefined;
   return {
     name: 'Apple',
+    icon: 'apple',
     issuer,
     scopes: ['openid', 'email', 'name'],
     // Apple requires it for requests with these scopes.
@@ -79,6 +80,7 @@ function isMicrosoftEmailVerified({ xms_edov }: OidcClaims): boolean {
 export function microsoft({ tenant, ...options }: ProviderCredentials & { tenant: string }): OidcProviderOptions {
   return {
     name: 'Microsoft',
+    icon: 'microsoft',
     issuer: `https://login.microsoftonline.com/${encodeURIComponent(tenant)}/v2.0`,
     isEmailVerified: isMicrosoftEmailVerified,
     // Ids are unique within a tenant.
@@ -92,7 +94,7 @@ export function microsoft({ tenant, ...options }: ProviderCredentials & { tenant
 
 /** GitLab. @param options `url`: the address of your own server; default `https://gitlab.com` */
 export function gitlab({ url, ...options }: ProviderCredentials & { url?: string }): OidcProviderOptions {
-  return { name: 'GitLab', issuer: url ?? 'https://gitlab.com', ...options };
+  return { name: 'GitLab', icon: 'gitlab', issuer: url ?? 'https://gitlab.com', ...options };
 }
 
 const githubUser = z.object({ id: z.int(), login: z.string(), name: z.string().nullish() });
@@ -102,6 +104,7 @@ const githubEmails = z.array(z.object({ email: z.string(), primary: z.boolean(),
 export function github(options: ProviderCredentials): OidcProviderOptions {
   return {
     name: 'GitHub',
+    icon: 'github',
     scopes: ['read:user', 'user:email'],
     ...options,
     oauth2: {
@@ -133,6 +136,7 @@ const discordUser = z.object({
 export function discord(options: ProviderCredentials): OidcProviderOptions {
   return {
     name: 'Discord',
+    icon: 'discord',
     scopes: ['identify', 'email'],
     ...options,
     oauth2: {

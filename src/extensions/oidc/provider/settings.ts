@@ -35,10 +35,15 @@ export interface SimulatedPerson {
   emailVerified?: boolean;
 }
 
+/** The logos that the sign-in pages have. */
+export const PROVIDER_ICONS = ['apple', 'discord', 'github', 'gitlab', 'google', 'microsoft'] as const;
+
 /** An identity provider. Presets such as `google()` return these options. */
 export interface OidcProviderOptions {
   /** The name for people, on sign-in pages. Default: the key in `providers`. */
   name?: string;
+  /** The logo on the sign-in pages, which presets set. Default: the first letter of the name. */
+  icon?: (typeof PROVIDER_ICONS)[number];
   /** The provider's issuer URL. Its metadata is read from `<issuer>/.well-known/openid-configuration`. */
   issuer?: string;
   /** Instead of `issuer`: the endpoints of a provider without ID tokens. */
@@ -143,6 +148,7 @@ const person = z.strictObject({
 const providerSettings = z
   .strictObject({
     name: text(64).optional(),
+    icon: z.enum(PROVIDER_ICONS, { error: `must be one of ${PROVIDER_ICONS.join(', ')}` }).optional(),
     issuer: secureUrl.optional(),
     oauth2: z
       .strictObject({

@@ -18,6 +18,7 @@ test.each<[string, object, string]>([
   ['no providers', {}, 'oidc.providers: is required, such as { google: google({ … }) }'],
   ['an unknown setting', { providers: {}, redirectUrl: 'https://a.example' }, 'Did you mean "redirectUrls"?'],
   ['a provider name with a slash', { providers: { 'a/b': provider } }, 'must be 1 to 32 lower-case letters'],
+  ['an unknown logo', withProvider({ icon: 'acme' as 'apple' }), 'must be one of apple, discord'],
   ['an issuer without TLS', withProvider({ issuer: 'http://id.example.com' }), 'must be an https URL'],
   ['an issuer with a password', withProvider({ issuer: 'https://a:b@id.example.com' }), 'must be an https URL'],
   ['no issuer', withProvider({ issuer: undefined }), 'needs either `issuer` or `oauth2`'],
