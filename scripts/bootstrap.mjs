@@ -1,6 +1,6 @@
 // The first step of every npm script: `node scripts/bootstrap.mjs <script> [arguments]`. Plain JavaScript that an old
 // Node can run. Installs what is missing, finds or fetches a Node that is new enough, and runs the script with it.
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
@@ -38,21 +38,38 @@ function agreesWithLock() {
   });
 }
 
-/** Runs npm quietly. On failure, prints its output and exits with its exit code. */
-function npm(args, cwd = root) {
+/**
+ * Runs npm quietly. On failure, prints its output and exits with its exit code. npm ends if this process is asked to end, or if its parent process is
+ * gone.
+ */
+async function npm(args, cwd = root) {
   const cli = process.env.npm_execpath;
   const [command, first] = cli && /\.[cm]?js$/.test(cli) ? [process.execPath, [cli]] : ['npm', []];
-  const result = spawnSync(command, [...first, ...args, '--no-audit', '--no-fund', '--loglevel=error'], {
-    cwd,
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'pipe'],
-    maxBuffer: 1 << 26,
-    shell: command === 'npm' && process.platform === 'win32',
+  const output = [];
+  const start = () => {
+    const child = spawn(command, [...first, ...args, '--no-audit', '--no-fund', '--loglevel=error'], {
+      cwd,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      shell: command === 'npm' && process.platform === 'win32',
+    });
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => output.push(data));
+    return child;
+  };
+  const { code, asked } = await waitForEnd(start).catch((error) => {
+    output.push(Buffer.from(error.message));
+    return { code: 1 };
   });
-  if (result.status === 0) return;
-  console.error(`${result.stdout ?? ''}${result.stderr ?? ''}${result.error ? `${result.error.message}\n` : ''}`);
+  if (asked) fail(128 + constants.signals[asked]);
+  if (code === 0) return;
+  console.error(Buffer.concat(output).toString());
   console.error(`npm ${args.join(' ')} failed. Fix the problem, then run the command again.`);
-  process.exit(result.status || 1);
+  fail(code || 1);
+}
+
+/** Ends this process during an installation. */
+function fail(code) {
+  rmSync(installing, { force: true });
+  process.exit(code);
 }
 
 /** Returns whether a process with this id is running. */
@@ -81,7 +98,7 @@ async function oneAtATime(work) {
     }
   }
   try {
-    work();
+    await work();
   } finally {
     rmSync(installing, { force: true });
   }
@@ -111,14 +128,14 @@ function findNode() {
 }
 
 /** Installs missing packages exactly as the lock files say. npm checks each package against its hash there. */
-function install() {
+async function install() {
   const ready = packagesReady();
   const node = findNode();
   if (ready && node) return;
   const what = [ready ? '' : 'packages', node ? '' : `Node ${NODE_MAJOR} (this machine's is older)`];
   console.log(`Installing ${what.filter(Boolean).join(' and ')}: once, about half a minute ...`);
-  if (!node) npm(['ci'], nodeFolder);
-  if (!ready) npm(['ci']);
+  if (!node) await npm(['ci'], nodeFolder);
+  if (!ready) await npm(['ci']);
   writeFileSync(stamp, lockHash());
   if (findNode()) return;
   console.error(
@@ -127,32 +144,51 @@ function install() {
   process.exit(1);
 }
 
-/** Runs the script to its end, forwards signals, and stops it if the parent process is gone. Returns its exit code. */
-function run(node, args) {
-  const child = spawn(node, args, {
-    stdio: 'inherit',
-    env: {
-      // Compiling takes half of the time that a process needs to start.
-      NODE_COMPILE_CACHE: join(modules, '.cache', 'node'),
-      ...process.env,
-      PATH: [dirname(node), join(modules, '.bin'), process.env.PATH ?? ''].join(delimiter),
-    },
-  });
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+/**
+ * Starts a child process, forwards signals to it, and stops it if the parent process is gone. Resolves when it has ended: with its exit code, the signal that
+ * ended it, and the one that it was asked to end with.
+ */
+function waitForEnd(start) {
+  let asked;
+  let child;
+  const stop = (signal) => {
+    asked ??= signal;
+    child.kill(signal);
+  };
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+  // Before the start: a signal must find a handler as soon as there is a child process to end.
+  for (const signal of signals) process.on(signal, stop);
+  child = start();
   // npm runs scripts through a shell, and a shell that gets a signal dies without forwarding it.
   const starter = process.ppid;
   const watch = setInterval(() => {
     if (process.ppid === starter) return;
     clearInterval(watch);
-    child.kill('SIGTERM');
+    stop('SIGTERM');
   }, 500);
   return new Promise((done, failed) => {
-    child.on('error', failed);
-    child.on('exit', (code, signal) => {
+    const end = (code, signal) => {
       clearInterval(watch);
-      done(code ?? 128 + (constants.signals[signal] ?? 0));
-    });
+      for (const each of signals) process.off(each, stop);
+      done({ code, signal, asked });
+    };
+    child.on('error', failed);
+    child.on('close', end);
+    // Its own child processes may keep its output open.
+    child.on('exit', (code, signal) => asked && end(code, signal));
   });
+}
+
+/** Runs the script to its end. Returns its exit code. */
+async function run(node, args) {
+  const env = {
+    // Compiling takes half of the time that a process needs to start.
+    NODE_COMPILE_CACHE: join(modules, '.cache', 'node'),
+    ...process.env,
+    PATH: [dirname(node), join(modules, '.bin'), process.env.PATH ?? ''].join(delimiter),
+  };
+  const { code, signal } = await waitForEnd(() => spawn(node, args, { stdio: 'inherit', env }));
+  return code ?? 128 + (constants.signals[signal] ?? 0);
 }
 
 const [script, ...rest] = process.argv.slice(2);

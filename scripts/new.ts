@@ -1,11 +1,10 @@
 // `npm run new -- <folder> [options]`: packs Belfry from this clone, and creates an app that depends on the result.
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { constants } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build } from './package/build.ts';
-import { packAll } from './package/pack.ts';
+import { packOnce } from './package/packed.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const createBelfry = join(root, 'create-belfry/bin/create-belfry.js');
@@ -16,19 +15,30 @@ function findTerminalNode(): { node: string; path: string } {
   return { node: process.env.npm_node_execpath || process.execPath, path: path.join(delimiter) };
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'belfry-new-'));
-try {
-  build();
-  const [belfry] = packAll(folder);
+/** Does a step, and says so with its seconds. */
+function step<T>(name: string, work: () => T): T {
+  process.stdout.write(`${name} ... `);
+  const begin = performance.now();
+  const result = work();
+  console.log(`${((performance.now() - begin) / 1000).toFixed(1)} s`);
+  return result;
+}
+
+/** Creates the app. Returns the exit code. */
+async function create(belfry: string): Promise<number> {
   const { node, path } = findTerminalNode();
-  const args = [createBelfry, ...process.argv.slice(2), '--belfry', belfry!];
+  const args = [createBelfry, ...process.argv.slice(2), '--belfry', belfry];
   // Relative folders are those of the terminal.
   const cwd = process.env.INIT_CWD || root;
-  const { status } = spawnSync(node, args, { cwd, env: { ...process.env, PATH: path }, stdio: 'inherit' });
-  process.exitCode = status ?? 1;
+  const child = spawn(node, args, { cwd, env: { ...process.env, PATH: path }, stdio: 'inherit' });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal));
+  await once(child, 'exit');
+  return child.exitCode ?? 128 + constants.signals[child.signalCode!];
+}
+
+try {
+  process.exitCode = await create(packOnce(step));
 } catch (error) {
   console.error((error as Error).message);
   process.exitCode = 1;
-} finally {
-  rmSync(folder, { recursive: true, force: true });
 }

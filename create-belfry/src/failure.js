@@ -1,6 +1,9 @@
 /** The exit code if the command line is malformed. */
 export const USAGE_ERROR = 2;
 
+/** The exit code of a program that the user interrupts. */
+export const INTERRUPTED = 130;
+
 /** A failure that is reported by its message alone. */
 export class Failure extends Error {
   /**

@@ -1,9 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import { EXAMPLES } from './arguments.js';
-import { Failure, messageOf } from './failure.js';
-
-/** The exit code of a program that the user interrupts. */
-const INTERRUPTED = 130;
+import { Failure, INTERRUPTED, messageOf } from './failure.js';
 
 /** Asks questions at the terminal, one line each. */
 export class Prompts {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { HELP, parseArguments } from './arguments.js';
 import { readBelfryPackage } from './belfry-package.js';
-import { Failure, messageOf, USAGE_ERROR } from './failure.js';
+import { Failure, INTERRUPTED, messageOf, USAGE_ERROR } from './failure.js';
 import { assertIsFree, createFolder, readTarget } from './folder.js';
 import { createRepository, installPackages } from './install.js';
 import { chooseNodePackage } from './node-package.js';
@@ -74,11 +74,14 @@ async function create(given) {
   const enter = changeFolderLine(target.path);
   if (given.install) {
     console.log('Installing its packages ...');
-    if (!installPackages(target.path)) {
+    const result = await installPackages(target.path);
+    const next = `${enter}  npm install\n  npm run dev`;
+    if (result === 'stopped')
+      throw new Failure(`\nStopped. The app's files are complete. To go on, run:\n\n${next}`, INTERRUPTED);
+    if (result === 'failed')
       throw new Failure(
-        `The packages could not be installed. The app's files are complete. Fix the problem, then run:\n\n${enter}  npm install\n  npm run dev`,
+        `The packages could not be installed. The app's files are complete. Fix the problem, then run:\n\n${next}`,
       );
-    }
   }
   console.log(`\nNext:\n\n${enter}${given.install ? '' : '  npm install\n'}  npm run dev\n`);
 }

@@ -1,7 +1,7 @@
 // Runs a command for as long as the process that started this one lives: `node guard.ts <settings as JSON>`.
 // The lifeline is a pipe on file descriptor 3. However the other process dies, even by SIGKILL, the pipe closes. The command
 // is then stopped with all of its child processes, and its temporary folder is removed.
-import { spawn } from 'node:child_process';
+import { type StdioOptions, spawn } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { constants } from 'node:os';
@@ -21,12 +21,15 @@ export interface GuardedCommand {
   throwAway?: string;
   /** A folder for `guard.pid`, which contains this process's id and the command's while the command runs. */
   pidIn?: string;
+  /** Writes standard error to standard output, so that the lines stay in order. */
+  joinsOutput?: boolean;
 }
 
 if (import.meta.main) {
   const settings: GuardedCommand = JSON.parse(process.argv[2] ?? '{}');
-  const { command, args, stopSignal, graceMs, throwAway, pidIn, ...options } = settings;
-  const child = spawn(command, args, { ...options, stdio: ['ignore', 'inherit', 'inherit'], detached: true });
+  const { command, args, stopSignal, graceMs, throwAway, pidIn, joinsOutput, ...options } = settings;
+  const stdio: StdioOptions = ['ignore', 'inherit', joinsOutput ? 1 : 'inherit'];
+  const child = spawn(command, args, { ...options, stdio, detached: true });
   let stopping = false;
 
   const killGroup = () => {
@@ -56,6 +59,7 @@ if (import.meta.main) {
   });
   child.on('exit', (code, signal) => removeFilesAndExit(code ?? 128 + (signal ? constants.signals[signal] : 0)));
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
+  process.on('SIGQUIT', killGroup);
   const lifeline = new Socket({ fd: 3 });
   lifeline.on('error', stop).on('close', stop).resume();
 }

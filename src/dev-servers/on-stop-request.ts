@@ -1,20 +1,29 @@
+/** One Ctrl-C arrives up to three times: from the terminal, and forwarded by npm and by the first step of a script. */
+const SAME_REQUEST_MS = 500;
+
 /**
  * Calls `stop` once, when this process is asked to end: by Ctrl-C, by a signal, or because its parent process
  * is gone. `stop` gets the matching exit code. A second request ends the process at once.
  *
+ * @param onSecondRequest called before a second request ends the process
  * @returns a function that ends this, for work that is done
  */
-export function onStopRequest(stop: (exitCode: number) => Promise<void>): () => void {
+export function onStopRequest(
+  stop: (exitCode: number) => Promise<void>,
+  onSecondRequest: () => void = () => undefined,
+): () => void {
   let requestCount = 0;
   const requestStop = (exitCode: number) => {
     requestCount += 1;
     if (requestCount === 1) void stop(exitCode).finally(() => process.exit(exitCode));
   };
-  let last = 0;
+  let first = 0;
   const onSignal = (exitCode: number) => {
-    // One Ctrl-C arrives twice: from the terminal, and forwarded by npm.
-    if (requestCount && Date.now() - last > 1000) process.exit(exitCode);
-    last = Date.now();
+    if (requestCount && performance.now() - first > SAME_REQUEST_MS) {
+      onSecondRequest();
+      process.exit(exitCode);
+    }
+    first ||= performance.now();
     requestStop(exitCode);
   };
   const listeners = { SIGINT: () => onSignal(130), SIGTERM: () => onSignal(143), SIGHUP: () => onSignal(129) };

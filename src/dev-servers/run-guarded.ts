@@ -1,6 +1,9 @@
 import { type StdioOptions, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { extname } from 'node:path';
+import type { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { GuardedCommand } from './guard.ts';
 
@@ -12,25 +15,33 @@ export interface GuardedProcess {
   exited: Promise<number>;
   /** Stops the command and resolves when it is gone. */
   stop(): Promise<void>;
+  /** Kills the command with all of its child processes, also if it is stopping. */
+  kill(): void;
 }
 
+/** What the last output of an ended command may need to arrive; its child processes can keep it open. */
+const LAST_OUTPUT_MS = 200;
+
 /** A guarded process that this process may leave running until its own end. */
-interface UnrefableProcess extends GuardedProcess {
+interface StartedProcess extends GuardedProcess {
+  /** Standard output and standard error together; undefined unless `output` is 'pipe'. */
+  output: Readable | undefined;
   /** Lets this process end while the command runs. The command then stops with this process. */
   unref(): void;
 }
 
 /**
  * Starts a command under a guard, so that it never outlives this process. `env` is the command's environment; `output`
- * is a file descriptor for its output, or 'inherit'.
+ * is a file descriptor for its output, 'inherit', or 'pipe'.
  */
 export function runGuarded(
   settings: GuardedCommand,
   env: NodeJS.ProcessEnv,
-  output: number | 'inherit',
-): UnrefableProcess {
-  const stdio: StdioOptions = ['ignore', output, output, 'pipe'];
-  const guard = spawn(process.execPath, [GUARD, JSON.stringify(settings)], {
+  output: number | 'inherit' | 'pipe',
+): StartedProcess {
+  const isPiped = output === 'pipe';
+  const stdio: StdioOptions = ['ignore', output, isPiped ? 'inherit' : output, 'pipe'];
+  const guard = spawn(process.execPath, [GUARD, JSON.stringify({ ...settings, joinsOutput: isPiped })], {
     env,
     stdio,
     // The guard needs a session of its own: Ctrl-C in a terminal must reach this process, which then stops everything in order.
@@ -38,16 +49,23 @@ export function runGuarded(
   });
   const exited = new Promise<number>((resolve, reject) => {
     guard.on('error', reject);
-    guard.on('exit', (code) => resolve(code ?? 1));
+    guard.on('exit', async (code) => {
+      if (guard.stdout?.closed === false) await Promise.race([once(guard.stdout, 'close'), sleep(LAST_OUTPUT_MS)]);
+      resolve(code ?? 1);
+    });
   });
   const lifeline = guard.stdio[3];
   lifeline?.on('error', () => {});
   return {
     exited,
+    output: guard.stdout ?? undefined,
     async stop() {
       guard.ref();
       lifeline?.destroy();
       await exited;
+    },
+    kill() {
+      guard.kill('SIGQUIT');
     },
     unref() {
       guard.unref();

@@ -122,7 +122,8 @@ export async function runProcess(
       });
     }
     const { url } = await app.start(role === 'web' ? {} : { roles: [role] });
-    releaseMemory();
+    // In development, a start after each save must be quick.
+    if (NODE_ENV !== 'development') releaseMemory();
     if (isForTerminal && url !== '') console.log(`Belfry listens on ${describeAddress(url)}`);
   } catch (error) {
     if (stoppingSince === undefined) exitWithError(error);

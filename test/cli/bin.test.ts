@@ -1,5 +1,17 @@
-import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -49,6 +61,49 @@ test.skipIf(old === undefined)('an older Node is refused in two lines, before an
 Install a newer Node from https://nodejs.org, then run the command again.
 `,
   });
+});
+
+test.skipIf(old === undefined)('an older Node runs the command with the Node of the app, also by a link to it', () => {
+  const app = createFolder();
+  const print = 'console.log(process.versions.node.split(".")[0], ...process.argv.slice(2)); process.exitCode = 3;';
+  createPackage({ 'dist/cli/belfry.js': print }, join(app, 'node_modules/belfry'));
+  mkdirSync(join(app, 'node_modules/node/bin'), { recursive: true });
+  symlinkSync(process.execPath, join(app, 'node_modules/node/bin/node'));
+  // Package managers also keep packages elsewhere, and link to them.
+  const elsewhere = createFolder();
+  createPackage({ 'dist/cli/belfry.js': print }, join(elsewhere, 'belfry'));
+  mkdirSync(join(app, 'node_modules/.bin'));
+  symlinkSync(join(elsewhere, 'belfry/bin/belfry.mjs'), join(app, 'node_modules/.bin/belfry'));
+  for (const file of ['belfry/bin/belfry.mjs', '.bin/belfry']) {
+    const run = spawnSync(old!.node, [join(app, 'node_modules', file), 'keys', 'a b'], {
+      env: BARE_ENV,
+      encoding: 'utf8',
+    });
+    expect([run.status, run.stdout, run.stderr]).toEqual([3, `${process.versions.node.split('.')[0]} keys a b\n`, '']);
+  }
+});
+
+test.skipIf(old === undefined)(
+  'a command that an older Node runs with the Node of the app gets its signals',
+  async () => {
+    const app = createFolder();
+    const wait = 'process.on("SIGTERM", () => process.exit(7)); setInterval(() => {}, 1000); console.log("ready");';
+    createPackage({ 'dist/cli/belfry.js': wait }, join(app, 'node_modules/belfry'));
+    mkdirSync(join(app, 'node_modules/node/bin'), { recursive: true });
+    symlinkSync(process.execPath, join(app, 'node_modules/node/bin/node'));
+    const command = spawn(old!.node, [join(app, 'node_modules/belfry/bin/belfry.mjs')], { env: BARE_ENV });
+    await once(command.stdout, 'data');
+    command.kill('SIGTERM');
+    expect(await once(command, 'exit')).toEqual([7, null]);
+  },
+);
+
+test.skipIf(old === undefined)('an app whose own Node is as old is refused, too', () => {
+  const app = createFolder();
+  const run = createPackage({ 'dist/cli/belfry.js': PRINT_ARGUMENTS }, join(app, 'node_modules/belfry'));
+  mkdirSync(join(app, 'node_modules/node/bin'), { recursive: true });
+  copyFileSync(realpathSync(old!.node), join(app, 'node_modules/node/bin/node'));
+  expect(run(old!.node, 'migrate')).toMatchObject({ code: 1, errorOutput: expect.stringContaining('Install a newer') });
 });
 
 test('the package runs its compiled command line, with all arguments and its exit code', () => {

@@ -1,8 +1,10 @@
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
+import { isRunning } from '../../src/dev-servers/orphaned-server.ts';
 import { createClient } from '../support/app.ts';
 import { createTestDatabase } from '../support/database/test-database.ts';
 import { otherAddress } from '../support/other-address.ts';
@@ -31,7 +33,7 @@ project.writeApp(APP);
 afterAll(project.remove);
 
 /** Runs `belfry dev` in this file's project until it prints the next steps. It is stopped when the test ends. */
-async function startDev(env: Record<string, string>) {
+async function startDev(env: Record<string, string>, folder = project.folder) {
   const port = await freePort();
   const services = {
     DATABASE_URL: database.databaseUrl,
@@ -39,7 +41,7 @@ async function startDev(env: Record<string, string>) {
     REDIS_PREFIX: `${database.redisPrefix}-${port}`,
     SVC_ENCRYPTION_KEYS: Buffer.alloc(32, 1).toString('base64'),
   };
-  const dev = startCommand(project.folder, 'dev', { ...services, PORT: String(port), ...env });
+  const dev = startCommand(folder, 'dev', { ...services, PORT: String(port), ...env });
   onTestFinished(async () => {
     dev.child.kill('SIGTERM');
     await dev.ended;
@@ -48,9 +50,18 @@ async function startDev(env: Record<string, string>) {
     timeout: 90_000,
     interval: 50,
   });
-  await Promise.race([ready, dev.ended.then(({ output }) => expect.fail(`it ended: ${output}`))]);
+  await Promise.race([
+    ready.catch(() => expect.fail(dev.out.output)),
+    dev.ended.then(({ output }) => expect.fail(`it ended: ${output}`)),
+  ]);
   return { dev, output: dev.out.output, port };
 }
+
+const untilHealthy = (port: number) =>
+  vi.waitUntil(async () => (await fetch(`http://localhost:${port}/healthz`).catch(() => undefined))?.ok, {
+    timeout: 60_000,
+    interval: 50,
+  });
 
 /** The distinct statuses of this many requests to a route with a limit of 10 in 15 minutes. */
 async function askOften(url: string, times: number): Promise<Set<number>> {
@@ -64,24 +75,29 @@ async function askOften(url: string, times: number): Promise<Set<number>> {
 test('belfry dev listens only on this machine, prints its pages, and says that rate limits are lifted here', {
   timeout: 240_000,
 }, async () => {
-  const { output, port } = await startDev({});
+  const { dev, output, port } = await startDev({});
   const url = `http://localhost:${port}`;
   expect(output).toContain(`API reference  ${url}/api/docs`);
   expect(output).toContain(`Console        ${url}/console`);
   expect(output).toContain('LOOPBACK_RATE_LIMITS=off, which belfry dev sets');
   const page = await fetch(`${url}/console`);
-  expect([page.status, page.url]).toEqual([200, `${url}/console/data`]);
+  expect([page.status, page.url]).toEqual([200, `${url}/console/overview`]);
   expect([...(await askOften(url, 12))]).toEqual([202]);
+  await expect.poll(() => dev.out.output).toMatch(/^\d\d:\d\d:\d\d POST \/api\/auth\/password\/forgot 202 \d+ ms$/m);
+  expect(dev.out.output).not.toMatch(/^\{|\/console\/data \d|healthz/m);
   if (otherAddress !== undefined) await expect(fetch(`http://${otherAddress}:${port}/healthz`)).rejects.toThrow();
 });
 
-test('belfry dev with HOST=0.0.0.0 serves other machines, except the console; LOOPBACK_RATE_LIMITS=on keeps the limits', {
+test('belfry dev with HOST=0.0.0.0 serves other machines, except the console; LOOPBACK_RATE_LIMITS=on keeps the limits, LOG_FORMAT=json the log', {
   timeout: 240_000,
 }, async () => {
-  const { output, port } = await startDev({ HOST: '0.0.0.0', LOOPBACK_RATE_LIMITS: 'on' });
+  const { dev, output, port } = await startDev({ HOST: '0.0.0.0', LOOPBACK_RATE_LIMITS: 'on', LOG_FORMAT: 'json' });
   const url = `http://localhost:${port}`;
   expect(output).toContain('Rate limits apply as in production: LOOPBACK_RATE_LIMITS=on');
   expect([...(await askOften(url, 11))]).toEqual([202, 429]);
+  await expect
+    .poll(() => dev.out.output)
+    .toMatch(/^\{"level":"info","time":"[^"]+","process":"web".*"method":"POST".*"msg":"request"\}$/m);
   expect((await fetch(`${url}/console`)).status).toBe(200);
   if (otherAddress === undefined) return;
   const call = createClient(`http://${otherAddress}:${port}`);
@@ -122,10 +138,7 @@ test('while belfry dev runs, a saved file restarts it, other commands use its da
   await printed('src/app.ts cannot be loaded:\n  - Error: half-written (src/app.ts:');
   await printed('Waiting for a file change.');
   project.writeApp(APP);
-  await vi.waitUntil(async () => (await fetch(`http://localhost:${port}/healthz`).catch(() => undefined))?.ok, {
-    timeout: 60_000,
-    interval: 50,
-  });
+  await untilHealthy(port);
 
   dev.child.kill('SIGTERM');
   expect((await dev.ended).code).toBe(143);
@@ -136,7 +149,72 @@ test('while belfry dev runs, a saved file restarts it, other commands use its da
   });
 });
 
-test('belfry dev reports a port in use, and a PORT that is no port', { timeout: 240_000 }, async () => {
+/** An app with a job that takes until the file `finish` exists, and that does not end when it is told to. */
+const BUSY_APP = `
+import { existsSync, writeFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createApp, defineUser, defineJob } from 'belfry';
+const long = defineJob('long', {
+  async run() {
+    writeFileSync('began', String(process.pid));
+    while (!existsSync('finish')) await sleep(20);
+    writeFileSync('done', String(process.pid));
+  },
+});
+export const app = (environment: Record<string, string | undefined>) =>
+  createApp({ resources: [defineUser()], jobs: [long] }, environment);
+`;
+
+test('a save does not wait for a job that runs: it finishes in the former process. A second Ctrl-C waits for nothing', {
+  timeout: 240_000,
+}, async () => {
+  const busy = createAppProject();
+  onTestFinished(busy.remove);
+  busy.writeApp(BUSY_APP);
+  const { dev, port } = await startDev({ JOB_WORKER: 'on' }, busy.folder);
+  const path = (name: string) => join(busy.folder, name);
+  const startJob = async () => {
+    await startCommand(busy.folder, 'jobs run long').ended;
+    await vi.waitUntil(() => existsSync(path('began')), { timeout: 60_000 });
+    return readFileSync(path('began'), 'utf8');
+  };
+  const former = await startJob();
+  busy.writeApp(`${BUSY_APP}\n// saved`);
+  await vi.waitUntil(() => dev.out.output.includes('The former process finishes its jobs'), { timeout: 60_000 });
+  await untilHealthy(port);
+  expect(existsSync(path('done'))).toBe(false);
+  writeFileSync(path('finish'), '');
+  await vi.waitUntil(() => existsSync(path('done')), { timeout: 60_000 });
+  expect(readFileSync(path('done'), 'utf8')).toBe(former);
+
+  for (const name of ['began', 'finish', 'done']) rmSync(path(name));
+  const current = Number(await startJob());
+  expect(current).not.toBe(Number(former));
+  dev.child.kill('SIGINT');
+  // Long enough that the second request is not taken for a copy of the first.
+  await sleep(600);
+  expect(dev.child.exitCode).toBe(null);
+  dev.child.kill('SIGINT');
+  expect((await dev.ended).code).toBe(130);
+  await vi.waitUntil(() => !isRunning(current), { timeout: 5000 });
+});
+
+test('an app that is killed is reported with the signal, and starts again at the next save', {
+  timeout: 240_000,
+}, async () => {
+  const { dev, port } = await startDev({});
+  const [folder] = readdirSync(join(project.folder, '.data', 'web'));
+  const [, pid] = readFileSync(join(project.folder, '.data', 'web', folder!, 'guard.pid'), 'utf8').split(' ');
+  process.kill(Number(pid), 'SIGKILL');
+  const line = 'The app was killed by SIGKILL. Save a file to start it again.';
+  await vi.waitUntil(() => dev.out.output.includes(line), { timeout: 60_000 });
+  project.writeApp(APP);
+  await untilHealthy(port);
+});
+
+test('belfry dev reports a port in use, a PORT that is no port, and an unknown LOG_FORMAT', {
+  timeout: 240_000,
+}, async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => void server.close());
@@ -148,6 +226,10 @@ test('belfry dev reports a port in use, and a PORT that is no port', { timeout: 
   expect(await startCommand(project.folder, 'dev', { PORT: 'http' }).ended).toEqual({
     code: 1,
     output: 'PORT must be a number from 1 to 65535, not http.',
+  });
+  expect(await startCommand(project.folder, 'dev', { LOG_FORMAT: 'xml' }).ended).toEqual({
+    code: 1,
+    output: 'LOG_FORMAT must be json or pretty, not xml.',
   });
 });
 

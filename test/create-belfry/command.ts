@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
@@ -48,6 +48,8 @@ interface RunOptions {
   pretend?: string[];
   /** The answers to questions, in order: each is typed when the next question appears. `null` ends the input. */
   answers?: (string | null)[];
+  /** Called with everything that the command has printed, when it prints more. */
+  onOutput?(output: string, child: ChildProcess): void;
 }
 
 /** The character that a terminal sends for Ctrl-C. */
@@ -57,7 +59,7 @@ export const CTRL_C = '\x03';
 const QUESTION = /\([^()\n]*\): /g;
 
 /** Runs `create-belfry` to its end. */
-export async function run(args: string[], { cwd, bin, env = {}, pretend = [], answers = [] }: RunOptions) {
+export async function run(args: string[], { cwd, bin, env = {}, pretend = [], answers = [], onOutput }: RunOptions) {
   const preload = pretend.map((code) => `--import=data:text/javascript,${encodeURIComponent(code)}`);
   const path = [bin, dirname(process.execPath), process.env.PATH].filter(Boolean).join(delimiter);
   const child = spawn(process.execPath, [...preload, COMMAND, ...args], { cwd, env: { PATH: path, ...env } });
@@ -70,6 +72,7 @@ export async function run(args: string[], { cwd, bin, env = {}, pretend = [], an
   child.stderr.setEncoding('utf8').on('data', (text: string) => (errorOutput += text));
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     output += text;
+    onOutput?.(output, child);
     for (; answered < Math.min((output.match(QUESTION) ?? []).length, answers.length); answered++) {
       const answer = answers[answered];
       if (answer === CTRL_C) child.stdin.write(answer);

@@ -48,6 +48,29 @@ test('a failed installation keeps the files and says what to run', async () => {
   expect(existsSync(join(cwd, 'my-app/src/app.ts'))).toBe(true);
 });
 
+test('Ctrl-C during the installation ends npm, and says how to go on', async () => {
+  const cwd = createFolder();
+  const { bin } = createFakeNpm();
+  writeFileSync(join(bin, 'npm'), '#!/bin/sh\ntrap "exit 1" INT\necho $$ installing\nwhile :; do sleep 0.05; done\n');
+  let npm = 0;
+  const { code, output, errorOutput } = await run(['my-app', '--no-git'], {
+    cwd,
+    bin,
+    onOutput(text, child) {
+      const [, pid] = /^(\d+) installing$/m.exec(text) ?? [];
+      if (pid === undefined || npm > 0) return;
+      npm = Number(pid);
+      child.kill('SIGINT');
+    },
+  });
+  expect([code, errorOutput]).toEqual([
+    130,
+    "Stopped. The app's files are complete. To go on, run:\n\n  cd my-app\n  npm install\n  npm run dev",
+  ]);
+  expect(output).toContain('Installing its packages ...');
+  expect(() => process.kill(npm, 0)).toThrow('ESRCH');
+});
+
 test('a folder with a space in its path is quoted in the next commands', async () => {
   const cwd = createFolder();
   const { output } = await run(['my apps/shop', '--no-install'], { cwd });

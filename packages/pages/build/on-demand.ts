@@ -17,6 +17,19 @@ function fingerprint(): string {
   return hash.digest('hex').slice(0, 16);
 }
 
+/**
+ * Returns an error of the compiler with files relative to the repository, and columns that count from 1, as editors do. It has no stack, which would be
+ * within the compiler.
+ */
+function locateError(error: unknown): unknown {
+  if (!(error instanceof Error) || !('errors' in error)) return error;
+  const message = error.message.replaceAll(
+    /^(\S+:\d+):(\d+)(?=: ERROR: )/gm,
+    (_, line, column) => `packages/pages/src/${line}:${Number(column) + 1}`,
+  );
+  return Object.assign(new Error(message), { stack: `Error: ${message}` });
+}
+
 async function build(): Promise<string> {
   const folder = join(CACHE, fingerprint());
   if (existsSync(folder)) return folder;
@@ -31,7 +44,7 @@ async function build(): Promise<string> {
   } catch (error) {
     rmSync(building, { recursive: true, force: true });
     // Another process may have built the same meanwhile.
-    if (!existsSync(folder)) throw error;
+    if (!existsSync(folder)) throw locateError(error);
   }
   return folder;
 }

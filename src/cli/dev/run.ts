@@ -1,20 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { getCompileCacheDir } from 'node:module';
-import { createServer, isIPv6 } from 'node:net';
-import { dirname, extname, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { emptyDataFolder } from '../../dev-servers/data-folder.ts';
 import { onStopRequest } from '../../dev-servers/on-stop-request.ts';
-import { isRunning, readCommandLine, stopOrphanedServer } from '../../dev-servers/orphaned-server.ts';
-import { runGuarded } from '../../dev-servers/run-guarded.ts';
+import { isRunning, readCommandLine } from '../../dev-servers/orphaned-server.ts';
 import { type Services, startServices } from '../../dev-servers/start.ts';
 import { DEVELOPMENT_ENVIRONMENT, type Project } from '../project/project.ts';
-import { type RestartingProcess, restartOnChange } from './restart-on-change.ts';
-
-/** This command line as a file, for the process of the app. */
-const COMMAND_LINE = fileURLToPath(new URL(`../belfry${extname(import.meta.filename)}`, import.meta.url));
+import { assertAddressIsFree, readAddress } from './address.ts';
+import type { RestartingProcess } from './restart-on-change.ts';
+import { isOutputRaw, startApp, stopOrphanedApp } from './start-app.ts';
 
 /** The options of `belfry dev`. */
 export interface DevOptions {
@@ -32,15 +27,6 @@ function writeEnvironmentFile(root: string, environment: Record<string, string>)
   rmSync(file, { force: true });
   writeFileSync(file, JSON.stringify(environment), { mode: 0o600 });
   process.on('exit', () => rmSync(file, { force: true }));
-}
-
-/** Returns why this process cannot listen on a port of an address, as an error code such as EADDRINUSE; undefined if it can. */
-function findPortError(port: number, host: string): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    const probe = createServer();
-    probe.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
-    probe.listen(port, host, () => probe.close(() => resolve(undefined)));
-  });
 }
 
 /** A running `belfry dev`. */
@@ -89,7 +75,7 @@ async function waitUntilHealthy(url: string): Promise<void> {
     const answer = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(2000) }).catch(() => undefined);
     await answer?.body?.cancel();
     if (answer?.ok) return;
-    await sleep(150);
+    await sleep(25);
   }
 }
 
@@ -128,77 +114,6 @@ README.md has a quick start.
 `;
 }
 
-/** Where the app listens, from the environment. */
-interface Address {
-  port: number;
-  host: string;
-  url: string;
-}
-
-function readAddress(): Address {
-  const port = Number(process.env.PORT || 5001);
-  if (!Number.isInteger(port) || port < 1 || port > 65_535)
-    throw new Error(`PORT must be a number from 1 to 65535, not ${process.env.PORT}.`);
-  const host = process.env.HOST || '127.0.0.1';
-  const isLocal = ['127.0.0.1', '::1', 'localhost', '0.0.0.0', '::'].includes(host);
-  return { port, host, url: `http://${isLocal ? 'localhost' : isIPv6(host) ? `[${host}]` : host}:${port}` };
-}
-
-async function assertAddressIsFree({ port, host }: Address): Promise<void> {
-  const problem = await findPortError(port, host);
-  if (problem === 'EADDRINUSE') {
-    throw new Error(
-      `Port ${port} is in use. Stop the program that uses it, or choose another port: PORT=5002 npx belfry dev`,
-    );
-  }
-  if (problem === 'EADDRNOTAVAIL' || problem === 'ENOTFOUND') {
-    throw new Error(
-      `HOST=${host} is not an address of this machine. Try HOST=127.0.0.1, or HOST=0.0.0.0 for all addresses.`,
-    );
-  }
-  if (problem) throw new Error(`Cannot listen on ${host}, port ${port}: ${problem}.`);
-}
-
-/** Starts the app's process with the services, and restarts it when the app's files change. */
-function startApp(
-  { root, appFile }: Project,
-  { port, host }: Address,
-  { databaseUrl, redisUrl }: Services,
-  environment: Record<string, string>,
-  alsoWatched: readonly string[],
-): RestartingProcess {
-  const folder = join(root, '.data', 'web');
-  mkdirSync(folder, { recursive: true });
-  // A restart after each saved file must be quick, so the app's process uses the compiled code of this one.
-  const compiled = getCompileCacheDir();
-  const start = () =>
-    runGuarded(
-      {
-        command: process.execPath,
-        args: [COMMAND_LINE, 'start', 'web', '--app', appFile],
-        cwd: root,
-        stopSignal: 'SIGTERM',
-        graceMs: 20_000,
-        pidIn: folder,
-      },
-      {
-        ...process.env,
-        NODE_ENV: 'development',
-        PORT: String(port),
-        HOST: host,
-        DATABASE_URL: databaseUrl,
-        OWN_DATABASE: process.env.DATABASE_URL ? 'no' : 'yes',
-        REDIS_URL: redisUrl,
-        ...(compiled !== undefined && { NODE_COMPILE_CACHE: dirname(compiled) }),
-        ...environment,
-      },
-      'inherit',
-    );
-  const sources = existsSync(join(root, 'src')) ? join(root, 'src') : dirname(appFile);
-  const watched = [sources, appFile, join(root, 'migrations'), ...alsoWatched.map((folder) => join(root, folder))];
-  return restartOnChange(watched, start, (line) => console.log(line.replaceAll(`${root}/`, '')));
-}
-
 /**
  * Runs the app with its own Postgres and Redis, whose data is in .data/, until it is asked to stop. The web process runs all roles and
  * restarts if the app's files change. It listens on this machine only (HOST changes that) and lifts rate limits for clients on this
@@ -210,6 +125,7 @@ export async function runDev(
 ): Promise<void> {
   const { root } = project;
   const address = readAddress();
+  const isRaw = isOutputRaw();
   const { url } = address;
   const dataDir = join(root, '.data');
   mkdirSync(dataDir, { recursive: true });
@@ -232,10 +148,10 @@ export async function runDev(
     await web?.stop();
     await services?.stop();
   };
-  onStopRequest(stop);
+  onStopRequest(stop, () => web?.kill());
 
   try {
-    await stopOrphanedServer(join(dataDir, 'web'));
+    await stopOrphanedApp(root);
     await assertAddressIsFree(address);
     if (fresh) await emptyDataFolder(dataDir, ['dev.json']);
     services = await startServices({ mode: 'dev', dataDir, announce: console.log });
@@ -244,17 +160,8 @@ export async function runDev(
     const NODE_ENV = 'development';
     writeEnvironmentFile(root, { NODE_ENV, DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, SVC_ENCRYPTION_KEYS });
     const rateLimits = process.env.LOOPBACK_RATE_LIMITS || 'off';
-    web = startApp(
-      project,
-      address,
-      services,
-      {
-        LOOPBACK_RATE_LIMITS: rateLimits,
-        ALLOW_LOSS: allowLoss ? 'yes' : 'no',
-        SVC_ENCRYPTION_KEYS,
-      },
-      watch,
-    );
+    const environment = { LOOPBACK_RATE_LIMITS: rateLimits, ALLOW_LOSS: allowLoss ? 'yes' : 'no', SVC_ENCRYPTION_KEYS };
+    web = startApp(project, address, services, { environment, alsoWatched: watch, isRaw });
     await waitUntilHealthy(url);
     console.log(welcomeText(url, await findPages(url), rateLimits));
   } catch (error) {

@@ -7,8 +7,12 @@ import { type AppOpener, DEVELOPMENT_ENVIRONMENT, findProject, loadEnvironmentFi
 
 type CreateApp = (environment: Record<string, string | undefined>) => App;
 
+/** The first lines of the stack of a syntax error: the place, the line of the file, and a marker below. */
+const SYNTAX_ERROR = /^(\S+:\d+)\n.*\n( *)\^/;
+
 /** Returns the first line of a stack trace that is in the project, as `src/app.ts:12:5`. */
-function findOrigin({ root }: Project, { stack = '' }: Error): string | undefined {
+function findOrigin({ root }: Project, error: Error): string | undefined {
+  const stack = (error.stack ?? '').replace(SYNTAX_ERROR, (_, place, before) => `${place}:${before.length + 1}\n`);
   const places = [...stack.matchAll(/(?:\(|at |^)((?:file:\/\/)?\/[^\s()]+?:\d+(?::\d+)?)\)?$/gm)].map(
     ([, place]) => place!,
   );

@@ -118,7 +118,7 @@ const BROKEN_APPS: [what: string, app: string, heading: string, ...lines: string
     'imports a name that does not exist',
     `import { creatApp } from 'belfry';`,
     FAILED,
-    "SyntaxError: The requested module 'belfry' does not provide an export named 'creatApp' (src/app.ts:1)",
+    "SyntaxError: The requested module 'belfry' does not provide an export named 'creatApp' (src/app.ts:1:10)",
   ],
   ['exports nothing', 'const app = () => 1;', NO_APP, MUST_EXPORT],
   ['exports no function', 'export const app = {};', NO_APP, MUST_EXPORT],
