@@ -41,7 +41,7 @@ function verificationLines({ rows, head, broken, expected, guarded }: Verificati
   if (broken !== undefined) lines.push(`Row ${broken.id} ${BROKEN_TEXTS[broken.fault]}. Later rows were not checked.`);
   else lines.push(`Last row, for --expect: ${head.id}:${head.hash}`);
   if (expected !== undefined && broken === undefined) lines.push(EXPECTED_TEXTS[expected]);
-  if (!guarded) lines.push('A trigger that protects the rows is missing or disabled. See docs/audit.md.');
+  if (!guarded) lines.push('A trigger that protects the rows is missing or disabled. See docs/build/audit.md.');
   return lines;
 }
 
@@ -84,7 +84,7 @@ export function addAuditCommand(program: Command, openApp: AppOpener): void {
         environment: DATABASE_ONLY,
         orDevelopment: true,
       });
-      if (app.audit === undefined) throw new Error('This app has no audit trail. See docs/audit.md.');
+      if (app.audit === undefined) throw new Error('This app has no audit trail. See docs/build/audit.md.');
       try {
         await verifyAndPrint(app.audit, options);
       } catch (error) {

@@ -13,6 +13,7 @@ import { addNormalizeCommand } from './normalize.ts';
 import { addPrivacyCommand } from './privacy.ts';
 import type { AppOpener, OpenedApp } from './project/project.ts';
 import { addStartCommand } from './start.ts';
+import { addStatusCommand } from './status/index.ts';
 import { ReportedFailure, stripControlCharacters } from './terminal/terminal.ts';
 import { describeMissingCommand, formatUsageError, refuseEmptyOptions } from './terminal/usage-errors.ts';
 import { addTestCommand } from './test/index.ts';
@@ -77,6 +78,7 @@ function createProgram(openApp: AppOpener): Command {
   addAuditCommand(program, openApp);
   addPrivacyCommand(program, openApp);
   addTypesCommand(program, openApp);
+  addStatusCommand(program, openApp);
   addDoctorCommand(program, openApp);
   addCodemodCommand(program);
   addAppOption(program);
@@ -110,7 +112,7 @@ function describeFailure(error: unknown): string {
  *
  * @param given the arguments after `belfry`
  * @param openApp opens the app, which is closed at the end; default: the app of the project in the working directory
- * @returns the exit code: 0, 1 if the command failed, 2 if the arguments are malformed. `start` and `dev` go on running
+ * @returns the exit code: 0, 1 if the command failed, 2 if the arguments are malformed; `status` has its own. `start` and `dev` go on running
  */
 export async function runCommandLine(given: readonly string[], openApp: AppOpener = openProjectApp): Promise<number> {
   const opened: OpenedApp[] = [];
@@ -124,8 +126,9 @@ export async function runCommandLine(given: readonly string[], openApp: AppOpene
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE_ERROR;
-    if (!(error instanceof ReportedFailure)) console.error(describeFailure(error));
-    return 1;
+    const { exitCode, cause } = error instanceof ReportedFailure ? error : { exitCode: 1, cause: error };
+    if (cause !== undefined) console.error(describeFailure(cause));
+    return exitCode;
   } finally {
     for (const app of opened) await app[Symbol.asyncDispose]();
   }

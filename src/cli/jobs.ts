@@ -6,6 +6,7 @@ import {
   type JobRecord,
   type JobStatus,
   type Jobs,
+  type ScheduleState,
 } from '../declare/job-queue.ts';
 import type { ApiError } from '../platform/helpers/errors.ts';
 import type { AppOpener } from './project/project.ts';
@@ -48,9 +49,17 @@ function parseInput(text: string): { value: unknown } {
   }
 }
 
-/** Formats the numbers of jobs by kind and status. */
-function overviewLines({ kinds, cappedStatuses }: JobOverview): string[] {
-  if (kinds.length === 0) return ['The app declares no jobs, and none are stored. See docs/jobs.md.'];
+function scheduleLines(schedules: readonly ScheduleState[]): string[] {
+  if (schedules.length === 0) return [];
+  const rows = schedules.map(({ name, job, cron, timeZone, nextAt, lastAt }) =>
+    [name, job, cron, timeZone, nextAt ?? '-', lastAt ?? '-'].map(stripControlCharacters),
+  );
+  return ['', ...alignColumns([['schedule', 'job', 'cron', 'time zone', 'next run', 'last run'], ...rows])];
+}
+
+/** Formats the numbers of jobs by kind and status, and the schedules. */
+function overviewLines({ kinds, cappedStatuses, schedules }: JobOverview): string[] {
+  if (kinds.length === 0) return ['The app declares no jobs, and none are stored. See docs/build/jobs.md.'];
   const cells = ({ counts, scheduled }: JobKind) =>
     JOB_STATUSES.map((status) => {
       const count = `${formatCount(counts[status])}${cappedStatuses.includes(status) ? '+' : ''}`;
@@ -63,6 +72,7 @@ function overviewLines({ kinds, cappedStatuses }: JobOverview): string[] {
       ...kinds.map((kind) => [stripControlCharacters(kind.name), ...cells(kind)]),
     ]),
     ...(undeclared.length > 0 ? ['', `Not declared, so their jobs wait: ${undeclared.join(', ')}`] : []),
+    ...scheduleLines(schedules),
   ];
 }
 
@@ -101,8 +111,18 @@ function describeRefusal(error: unknown): unknown {
   return new Error(`The job was not enqueued:\n${lines.join('\n')}`);
 }
 
+/** @throws Error for a name that neither a declaration nor a stored job has */
+async function assertKnownJob(jobs: Jobs, name: string): Promise<void> {
+  const names = (await jobs.overview()).kinds.map((kind) => kind.name);
+  if (names.includes(name)) return;
+  const { suggestKnownNames } = await import('../platform/helpers/did-you-mean.ts');
+  const known = names.length === 0 ? '. The app declares none' : suggestKnownNames(name, 'jobs', names);
+  throw new Error(`There is no job "${name}"${known}`);
+}
+
 async function list(jobs: Jobs, { json, job, status, limit, after }: ListOptions): Promise<void> {
   const page = await jobs.list({ job, status, limit, after });
+  if (page.data.length === 0 && job !== undefined) await assertKnownJob(jobs, job);
   print(json, page, listLines(page.data, page.next));
 }
 
@@ -140,7 +160,6 @@ const withJobs =
       appFile: command.optsWithGlobals().app,
       environment: { NODE_ENV: 'test', LOG_LEVEL: 'error' },
       orDevelopment: true,
-      needsKeys: true,
     });
     await app.accounts?.ready();
     try {
@@ -214,7 +233,10 @@ function addChangingCommands(group: Command, run: WithJobs): void {
 
 /** Adds `belfry jobs`, which counts, lists, enqueues, retries and cancels background jobs. */
 export function addJobsCommand(program: Command, openApp: AppOpener): void {
-  const group = program.command('jobs').description('Count, list, run, retry and cancel background jobs');
+  const group = program
+    .command('jobs')
+    .description('Count, list, run, retry and cancel background jobs')
+    .addHelpText('after', '\nEvery command also takes --json, which prints JSON. Without a command: status');
   const run = withJobs(openApp);
   addReadingCommands(group, run);
   addChangingCommands(group, run);

@@ -6,7 +6,8 @@ import type { Rotation, RotationProgress } from '../platform/data/crypto/rotatio
 import { type AppOpener, DATABASE_ONLY, type OpenedApp } from './project/project.ts';
 import { alignColumns, formatCount, pluralize, ReportedFailure } from './terminal/terminal.ts';
 
-function describeRole({ place }: KeyStatus): string {
+function describeRole({ place }: KeyStatus, isRingKnown: boolean): string {
+  if (!isRingKnown) return '';
   if (place === undefined) return 'not in SVC_ENCRYPTION_KEYS';
   return place === 0 ? 'encrypts' : 'decrypts';
 }
@@ -17,16 +18,22 @@ function describeHistory({ firstUsedAt, retiredAt }: KeyStatus): string {
   return retiredAt === undefined ? since : `${since}, retired ${retiredAt.slice(0, 10)}`;
 }
 
-/** Formats the output of `keys status`. */
-function statusLines({ keys, values }: EncryptionStatus): string[] {
-  const order = keys.toSorted((a, b) => (a.place ?? keys.length) - (b.place ?? keys.length));
+/** Formats the output of `keys status`. @param developmentKeyId the id of the key that apps have without SVC_ENCRYPTION_KEYS */
+function statusLines({ keys, values }: EncryptionStatus, developmentKeyId: string): string[] {
+  // A key that nothing has ever used only stands for the missing variable.
+  const isStandIn = ({ keyId, firstUsedAt }: KeyStatus) =>
+    keyId === developmentKeyId && firstUsedAt === undefined && values.every((one) => one.keyId !== keyId);
+  const isRingKnown = !keys.some(isStandIn);
+  const order = keys
+    .filter((key) => !isStandIn(key))
+    .toSorted((a, b) => (a.place ?? keys.length) - (b.place ?? keys.length));
   const countValues = (name: string, keyId: string | null) =>
     values.find((one) => one.name === name && one.keyId === keyId)?.count ?? 0;
   const names = [...new Set(values.map(({ name }) => name))].sort();
   const total = (keyId: string) => names.reduce((sum, name) => sum + countValues(name, keyId), 0);
   const keyRows = order.map((key) => [
     key.keyId,
-    describeRole(key),
+    describeRole(key, isRingKnown),
     describeHistory(key),
     pluralize(total(key.keyId), 'value'),
     key.processes > 0 ? `${pluralize(key.processes, 'process encrypts', 'processes encrypt')} with it` : '',
@@ -43,6 +50,9 @@ function statusLines({ keys, values }: EncryptionStatus): string[] {
     ...(names.length === 0
       ? ['Nothing is encrypted yet.']
       : ['Values by key:', ...alignColumns([['', ...order.map(({ keyId }) => keyId), ''], ...valueRows], '  ')]),
+    ...(isRingKnown
+      ? []
+      : ['', 'SVC_ENCRYPTION_KEYS is not set here, so the command cannot say which of the keys the service has.']),
   ];
 }
 
@@ -81,7 +91,7 @@ function rotationLines({ keyId, rotated, givenUp, removable, stopped }: Rotation
       : []),
     ...removable.map(
       (id) =>
-        `No value is encrypted with key ${id} any more. You can remove it from SVC_ENCRYPTION_KEYS (see docs/encryption.md).`,
+        `No value is encrypted with key ${id} any more. You can remove it from SVC_ENCRYPTION_KEYS (see docs/build/encryption.md).`,
     ),
   ];
 }
@@ -121,13 +131,13 @@ export function addKeysCommand(program: Command, openApp: AppOpener): void {
   const keys = program
     .command('keys')
     .description('Generate and rotate encryption keys, and show how many values each encrypts');
-  const open = (command: Command) =>
+  const open = (command: Command, needsKeys: boolean) =>
     openApp({
       command: 'keys',
       appFile: command.optsWithGlobals().app,
       environment: DATABASE_ONLY,
       orDevelopment: true,
-      needsKeys: true,
+      needsKeys,
     });
   keys
     .command('generate')
@@ -137,8 +147,11 @@ export function addKeysCommand(program: Command, openApp: AppOpener): void {
     .command('status')
     .description('Show how many values each key encrypts')
     .action(async (_options: object, command: Command) => {
-      const app = await open(command);
-      console.log(statusLines(await app.encryption.status()).join('\n'));
+      const app = await open(command, false);
+      const { createKeyring } = await import('../platform/data/crypto/keyring.ts');
+      const { DEVELOPMENT_KEY } = await import('../platform/settings/environment.ts');
+      const [developmentKeyId] = createKeyring([DEVELOPMENT_KEY]).keyIds;
+      console.log(statusLines(await app.encryption.status(), developmentKeyId!).join('\n'));
     });
   keys
     .command('rotate')
@@ -149,7 +162,7 @@ export function addKeysCommand(program: Command, openApp: AppOpener): void {
       parseKeyId,
     )
     .action(async ({ giveUp }: { giveUp?: string }, command: Command) => {
-      const app = await open(command);
+      const app = await open(command, true);
       await runUntilStopRequest((signal) => rotateAndPrint(app, giveUp, signal));
     });
 }

@@ -46,7 +46,7 @@ function reportLines({ fields, unmarked, data, unclaimed }: PrivacyReport): stri
       ? []
       : [
           '',
-          'Tables that seem to hold data about users, but are in no export and no erasure (see userData in docs/extensions.md):',
+          'Tables that seem to hold data about users, but are in no export and no erasure (see userData in docs/extend/extensions.md):',
         ]),
     ...unclaimed.map((one) => `  ${describePlace(one)}`),
   ];
@@ -70,7 +70,7 @@ export function addPrivacyCommand(program: Command, openApp: AppOpener): void {
         environment: { ...DATABASE_ONLY, DATABASE_URL: 'postgres://none' },
       });
       if (app.privacy === undefined)
-        throw new Error('This app does not use the extension privacy(). See docs/privacy.md.');
+        throw new Error('This app does not use the extension privacy(). See docs/users/privacy.md.');
       const report = app.privacy.report(app.tables);
       console.log(json ? JSON.stringify(report) : reportLines(report).join('\n'));
       if (strict && report.unmarked.length + report.unclaimed.length > 0) throw new ReportedFailure();

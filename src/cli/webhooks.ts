@@ -5,7 +5,15 @@ import type { WebhookOperations } from '../extensions/webhooks/index.ts';
 import type { WebhookQueue, WebhookStatus } from '../extensions/webhooks/monitoring/status.ts';
 import { parseDuration } from '../platform/helpers/duration.ts';
 import type { AppOpener } from './project/project.ts';
-import { alignColumns, formatCount, pluralize, ReportedFailure, stripControlCharacters } from './terminal/terminal.ts';
+import { describeEndpoints } from './status/endpoints.ts';
+import {
+  alignColumns,
+  formatCount,
+  formatDuration,
+  pluralize,
+  ReportedFailure,
+  stripControlCharacters,
+} from './terminal/terminal.ts';
 
 interface StatusOptions {
   /** The number of endpoints to list. */
@@ -56,14 +64,6 @@ function parseEndpoint(text: string): string {
   throw new InvalidArgumentError('It must be an id of 24 hex digits.');
 }
 
-/** Formats a duration: `950 ms`, `12 s`, `3 min`, `2.5 h`. */
-function formatDuration(ms: number): string {
-  if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
-  if (ms < 120_000) return `${Math.round(ms / 1000)} s`;
-  if (ms < 7_200_000) return `${Math.round(ms / 60_000)} min`;
-  return `${(ms / 3_600_000).toFixed(1)} h`;
-}
-
 function describeOldest(ms: number | null): string {
   return ms === null ? '' : `, the oldest for ${formatDuration(ms)}`;
 }
@@ -75,16 +75,11 @@ function queueLine({ due, retrying, held, inFlight, oldestMs, events, oldestEven
     `${pluralize(due, 'delivery waits', 'deliveries wait')} to be sent${describeOldest(oldestMs)}`,
     `${pluralize(inFlight, 'is', 'are')} in flight`,
     pluralize(retrying, 'waits for its next attempt', 'wait for their next attempt'),
-    ...(held > 0 ? [`${pluralize(held, 'is', 'are')} held for disabled or paused endpoints`] : []),
+    ...(held > 0
+      ? [`${pluralize(held, 'is', 'are')} held: the endpoints are disabled, or their owners may not receive events`]
+      : []),
   ];
   return parts.join('; ');
-}
-
-/** Counts the endpoints by state. */
-function endpointsLine({ active, retrying, failing, disabled }: WebhookStatus['endpoints']): string {
-  const off = Object.values(disabled).reduce((sum, count) => sum + count, 0);
-  const why = Object.entries(disabled).map(([reason, count]) => `${formatCount(count)} ${reason}`);
-  return `${formatCount(active)} active, ${formatCount(retrying)} retrying, ${formatCount(failing)} failing, ${formatCount(off)} disabled${off > 0 ? ` (${why.join(', ')})` : ''}`;
 }
 
 /** Formats the output of `status`. */
@@ -104,7 +99,7 @@ function statusLines({ endpoints, queue, failed, attempts, recentMs, worst }: We
     stripControlCharacters(one.lastError ?? '-'),
   ]);
   return [
-    `Endpoints: ${endpointsLine(endpoints)}.`,
+    `Endpoints: ${describeEndpoints(endpoints)}.`,
     `Queue: ${queueLine(queue)}.`,
     `Log: ${pluralize(failed, 'delivery', 'deliveries')} failed every attempt (to send them again: npx belfry webhooks retry).`,
     '',
@@ -180,15 +175,15 @@ export function addWebhooksCommand(program: Command, openApp: AppOpener): void {
   const webhooks = program
     .command('webhooks')
     .description('Show the state of webhooks, and send failed deliveries again');
-  const run = async (command: Command, work: (webhooks: WebhookOperations) => Promise<void>) => {
+  const run = async (command: Command, needsKeys: boolean, work: (webhooks: WebhookOperations) => Promise<void>) => {
     const app = await openApp({
       command: 'webhooks',
       appFile: command.optsWithGlobals().app,
       environment: { NODE_ENV: 'test', LOG_LEVEL: 'error' },
       orDevelopment: true,
-      needsKeys: true,
+      needsKeys,
     });
-    if (app.webhooks === undefined) throw new Error('This app has no webhooks. See docs/webhooks.md.');
+    if (app.webhooks === undefined) throw new Error('This app has no webhooks. See docs/send/webhooks.md.');
     await app.accounts!.ready();
     await work(app.webhooks);
   };
@@ -197,7 +192,9 @@ export function addWebhooksCommand(program: Command, openApp: AppOpener): void {
     .description('Show the state of the endpoints and of the queue')
     .option('--worst <n>', 'The number of endpoints to list, those with the most work first', parseWorst, 10)
     .option('--json', 'Print JSON')
-    .action((options: StatusOptions, command: Command) => run(command, (operations) => status(operations, options)));
+    .action((options: StatusOptions, command: Command) =>
+      run(command, false, (operations) => status(operations, options)),
+    );
   webhooks
     .command('retry')
     .description('Send failed deliveries again. Give --endpoint, --since or both')
@@ -211,7 +208,7 @@ export function addWebhooksCommand(program: Command, openApp: AppOpener): void {
     .action((options: RetryOptions, command: Command) => {
       if (options.endpoint === undefined && options.since === undefined)
         command.error('error: --endpoint or --since is missing.');
-      return run(command, (operations) => retry(operations, options));
+      return run(command, true, (operations) => retry(operations, options));
     });
   webhooks
     .command('drain')
@@ -222,5 +219,7 @@ export function addWebhooksCommand(program: Command, openApp: AppOpener): void {
         .default(300_000, '5m'),
     )
     .option('--json', 'Print JSON')
-    .action((options: DrainOptions, command: Command) => run(command, (operations) => drain(operations, options)));
+    .action((options: DrainOptions, command: Command) =>
+      run(command, false, (operations) => drain(operations, options)),
+    );
 }

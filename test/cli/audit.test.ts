@@ -58,7 +58,7 @@ test('belfry audit verify confirms an intact log and prints the row to note, els
   expect(broken).toEqual({
     code: 1,
     output:
-      '1 row is unchanged.\nRow 2 was changed. Later rows were not checked.\nA trigger that protects the rows is missing or disabled. See docs/audit.md.',
+      '1 row is unchanged.\nRow 2 was changed. Later rows were not checked.\nA trigger that protects the rows is missing or disabled. See docs/build/audit.md.',
     errorOutput: '',
   });
   expect(JSON.parse((await verify('--json')).output)).toMatchObject({
@@ -82,7 +82,7 @@ test('an app without an audit trail, and a database without its tables, are repo
     const { code, errorOutput } = await runCommand('audit verify', opened);
     return [code, errorOutput];
   };
-  expect(await errorOf(without)).toEqual([1, 'This app has no audit trail. See docs/audit.md.']);
+  expect(await errorOf(without)).toEqual([1, 'This app has no audit trail. See docs/build/audit.md.']);
   expect(await errorOf(empty)).toEqual([
     1,
     'The database has no audit trail. Apply the migrations: npx belfry migrate',

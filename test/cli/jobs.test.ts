@@ -132,10 +132,8 @@ test('a job that the command enqueues starts without a sweep, although the proce
   project.writeApp(`import { createApp, defineJob } from 'belfry';
     const hello = defineJob('hello', { run: () => undefined });
     export const app = (environment) => createApp({ resources: [], jobs: [hello] }, environment);`);
-  const { output } = await startCommand(project.folder, 'jobs run hello --json', {
-    SVC_ENCRYPTION_KEYS: Buffer.alloc(32, 1).toString('base64'),
-    ...env,
-  }).ended;
+  // The command needs no keys: nothing of a job is encrypted.
+  const { output } = await startCommand(project.folder, 'jobs run hello --json', env).ended;
   const { id } = JSON.parse(output);
   await vi.waitUntil(async () => (await app.jobs.get(id))?.status === 'succeeded', { timeout: 30_000, interval: 20 });
 });
@@ -149,6 +147,34 @@ test('every command of jobs takes --app, which is an option of the command line 
   expect((await jobs(`cancel ${id} --app other.ts`)).output).toBe(`Job ${id} is cancelled.`);
   expect(await jobs(`retry ${id} --app other.ts`)).toMatchObject({ code: 0, output: `Job ${id} is waiting.` });
   expect(await jobs(`cancel ${id} --app other.ts`)).toMatchObject({ code: 0 });
+});
+
+test('the schedules are listed with their next and last run', async () => {
+  const { app } = await startTestApp({
+    resources: [],
+    jobs: [tidy],
+    schedules: [{ cron: '0 2 * * *', timeZone: 'Europe/Berlin', job: tidy, input: { days: 1 } }],
+  });
+  const lines = (await runCommand('jobs', app)).output.split('\n');
+  expect(lines.slice(2)).toEqual([
+    '',
+    'schedule   job    cron        time zone       next run                   last run',
+    expect.stringMatching(/^tidy {7}tidy {3}0 2 \* \* \* {3}Europe\/Berlin {3}\d{4}-\d\d-\d\dT0[01]:00:00\.000Z {3}-$/),
+  ]);
+});
+
+test('the help of the group says that its commands print JSON', async () => {
+  expect((await runCommand('jobs --help')).output).toContain('Every command also takes --json, which prints JSON.');
+});
+
+test('a list of an unknown job suggests the name; one of a known job without entries is empty', async () => {
+  expect(await jobs('list --job tidi')).toMatchObject({
+    code: 1,
+    errorOutput: 'There is no job "tidi". Did you mean "tidy"?',
+  });
+  expect(await jobs('list --job other')).toMatchObject({ errorOutput: 'There is no job "other"; jobs: tidy' });
+  const { app } = await startTestApp({ resources: [], jobs: [tidy] });
+  expect(await runCommand('jobs list --job tidy', app)).toMatchObject({ code: 0, output: 'No jobs.' });
 });
 
 test('an unknown job, invalid input and an unknown id are errors with code 1', async () => {

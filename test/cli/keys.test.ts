@@ -124,6 +124,19 @@ test('a rotation needs the keys of the service', async () => {
   });
 });
 
+test('the status without the keys of the service counts the values, and says what it cannot know', async () => {
+  const { keys } = await endpoints(2);
+  const one = app({ NODE_ENV: 'test', ...own, REDIS_URL: database.redisUrl });
+  onTestFinished(() => one.close());
+  const { code, output } = await runCommand('keys status', one);
+  expect(code).toBe(0);
+  expect(output.split('\n').filter((line) => /^ {2}[0-9a-f]{8}/.test(line))).toEqual([
+    expect.stringMatching(new RegExp(`^ {2}${getKeyId(keys[0])} .* 2 values`)),
+  ]);
+  expect(output).not.toContain('encrypts');
+  expect(output).toMatch(/SVC_ENCRYPTION_KEYS is not set here, so the command cannot say which of the keys/);
+});
+
 test('belfry keys generate prints only a key, a different one each time', async () => {
   const [one, other] = [await runCommand('keys generate'), await runCommand('keys generate')];
   expect(one).toMatchObject({ code: 0, errorOutput: '' });
@@ -156,7 +169,7 @@ test('status before and after a rotation shows how much is under which key, and 
   expect(rotated.output.split('\n').slice(-3)).toEqual([
     'webhook_endpoints: 1,200 of 1,200 values',
     `1,200 values were encrypted with key ${next}.`,
-    `No value is encrypted with key ${old} any more. You can remove it from SVC_ENCRYPTION_KEYS (see docs/encryption.md).`,
+    `No value is encrypted with key ${old} any more. You can remove it from SVC_ENCRYPTION_KEYS (see docs/build/encryption.md).`,
   ]);
   await allReadable();
   const untouched = await client.query(`select 1 from webhook_endpoints where updated_at <> '2020-01-01'`);

@@ -44,6 +44,6 @@ test('belfry privacy report needs no database, and with --strict it fails if per
   expect(JSON.parse(output)).toMatchObject({ unmarked: [], unclaimed: [] });
   expect(await runCommand('privacy report', without)).toMatchObject({
     code: 1,
-    errorOutput: 'This app does not use the extension privacy(). See docs/privacy.md.',
+    errorOutput: 'This app does not use the extension privacy(). See docs/users/privacy.md.',
   });
 });

@@ -70,7 +70,7 @@ test('a database whose locale knows only ASCII letters is a warning, here and at
   onTestFinished(() => query(`drop database "${name}" with (force)`).then(() => undefined));
   const DATABASE_URL = new URL(`/${name}`, env.DATABASE_URL).href;
   expect(await findProblems({ DATABASE_URL })).toContain(
-    'warning The database has the locale C: searches find É and é only as they are written | create the database again with a locale that knows all letters, such as C.UTF-8 (docs/deployment.md#create-the-database)',
+    'warning The database has the locale C: searches find É and é only as they are written | create the database again with a locale that knows all letters, such as C.UTF-8 (docs/operate/deployment.md#create-the-database)',
   );
   expect((await findProblems({})).filter((line) => line.includes('locale'))).toEqual([]);
   const warnings: string[] = [];
@@ -201,7 +201,7 @@ test('a Redis that evicts keys is a warning, and so is one whose policy cannot b
   onTestFinished(() => servers.stop());
   const [evicting, limited] = servers.ports as [number, number];
   expect((await findProblems({ REDIS_URL: `redis://127.0.0.1:${evicting}` })).filter(isAboutRedis)).toEqual([
-    'warning Redis deletes keys when its memory is full (maxmemory-policy allkeys-lru): jobs would start late, and rate limits would forget clients | set maxmemory-policy noeviction (docs/redis.md)',
+    'warning Redis deletes keys when its memory is full (maxmemory-policy allkeys-lru): jobs would start late, and rate limits would forget clients | set maxmemory-policy noeviction (docs/operate/redis.md)',
   ]);
   await withRedis({ port: limited }, (redis) =>
     redis.call('acl', 'setuser', 'limited', 'on', '>secret', '~*', '&*', '+@all', '-info'),
@@ -227,7 +227,7 @@ test('roles that no process has, and queues on which no process works, are found
   };
   const { app, env: running } = await startTestApp(declared, { roles: ['web', 'push-worker'] });
   const roleOf = ({ message }: { message: string }) => /^No process works on .* role (\S+)$/.exec(message)?.[1] ?? [];
-  expect((await app.diagnose()).flatMap(roleOf)).toEqual(['relay', 'job-worker', 'webhook-worker']);
+  expect((await app.diagnose()).flatMap(roleOf)).toEqual(['relay', 'webhook-worker', 'job-worker']);
 
   const worker = createApp(declared, running);
   await worker.start({ roles: ['relay', 'webhook-worker', 'job-worker'] });

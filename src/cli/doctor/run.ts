@@ -3,18 +3,8 @@ import type { StartupError } from '../../platform/helpers/config-errors.ts';
 import { VERSION } from '../../platform/helpers/version.ts';
 import type { Finding } from '../../platform/observability/finding.ts';
 import { type AppOpener, findProject } from '../project/project.ts';
-import { ReportedFailure, stripControlCharacters } from '../terminal/terminal.ts';
-
-const MARKS: Record<Finding['level'], string> = { ok: 'ok      ', warning: 'warning ', error: 'error   ' };
-
-function toSentence(text: string): string {
-  return `${stripControlCharacters(text).replace(/[.:]$/, '')}.`;
-}
-
-function findingLines({ level, message, fix }: Finding): string[] {
-  const lines = [`${MARKS[level]} ${toSentence(message)}`];
-  return fix === undefined ? lines : [...lines, `         Fix: ${toSentence(fix)}`];
-}
+import { formatFindings } from '../terminal/findings.ts';
+import { ReportedFailure } from '../terminal/terminal.ts';
 
 /** Returns the findings for an app that cannot be created: one for each configuration error. */
 function describeStartupError(error: unknown): Finding[] {
@@ -54,11 +44,6 @@ export async function runDoctor(openApp: AppOpener, appFile: string | undefined,
   } catch (error) {
     findings.push(...describeStartupError(error));
   }
-  const count = (level: Finding['level']) => findings.filter((one) => one.level === level).length;
-  if (json) console.log(JSON.stringify(findings));
-  else {
-    console.log(findings.flatMap(findingLines).join('\n'));
-    console.log(`\nErrors: ${count('error')}. Warnings: ${count('warning')}.`);
-  }
-  if (count('error') > 0) throw new ReportedFailure();
+  console.log(json ? JSON.stringify(findings) : formatFindings(findings).join('\n'));
+  if (findings.some(({ level }) => level === 'error')) throw new ReportedFailure();
 }

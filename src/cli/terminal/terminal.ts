@@ -8,6 +8,14 @@ export function pluralize(count: number, thing: string, more = `${thing}s`): str
   return `${formatCount(count)} ${count === 1 ? thing : more}`;
 }
 
+/** Formats a duration: `950 ms`, `12 s`, `3 min`, `2.5 h`. */
+export function formatDuration(ms: number): string {
+  if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
+  if (ms < 120_000) return `${Math.round(ms / 1000)} s`;
+  if (ms < 7_200_000) return `${Math.round(ms / 60_000)} min`;
+  return `${(ms / 3_600_000).toFixed(1)} h`;
+}
+
 /** Removes control characters from user-provided text, also those that reorder text, because they could manipulate the terminal. */
 export function stripControlCharacters(value: unknown): string {
   return String(value ?? '').replaceAll(/[\p{Cc}\p{Bidi_Control}]/gu, ' ');
@@ -22,5 +30,12 @@ export function alignColumns(rows: readonly (readonly string[])[], indent = ''):
   return rows.map((row) => `${indent}${row.map((cell, i) => cell.padEnd(widths[i]!)).join('   ')}`.trimEnd());
 }
 
-/** Thrown by a command that failed and has printed why. The exit code is 1. */
-export class ReportedFailure extends Error {}
+/** Thrown by a command that failed and has printed why, or whose `cause` says why. */
+export class ReportedFailure extends Error {
+  readonly exitCode: number;
+
+  constructor(exitCode = 1, options?: ErrorOptions) {
+    super(undefined, options);
+    this.exitCode = exitCode;
+  }
+}

@@ -8,13 +8,13 @@ import { compareClocks, type Finding, failure, ok, warning } from '../../platfor
 import type { Platform } from '../../platform/platform.ts';
 import type { DeclaredSchema } from '../migrations/check-schema.ts';
 import { diagnosePostgres, diagnoseReplica } from './postgres.ts';
-import { diagnoseProcesses } from './processes.ts';
+import { diagnoseProcesses, type WorkParts } from './processes.ts';
 
 /** What the checks need of an app. */
-interface DiagnosedApp extends DeclaredSchema {
+export interface DiagnosedApp extends DeclaredSchema {
   platform: Platform;
   files: Pick<Files, 'check' | 'storageName'>;
-  parts: Pick<FeatureParts, 'workers' | 'diagnoses'>;
+  parts: WorkParts & Pick<FeatureParts, 'diagnoses'>;
 }
 
 /** What `diagnose` compares the database with. */
@@ -34,7 +34,7 @@ function diagnoseEnvironment({ env }: Platform): Finding[] {
     findings.push(
       warning(
         'TRUST_PROXY is not set',
-        'behind a proxy or load balancer, set it: otherwise all clients share one rate limit (docs/rate-limits.md)',
+        'behind a proxy or load balancer, set it: otherwise all clients share one rate limit (docs/operate/rate-limits.md)',
       ),
     );
   }
@@ -58,7 +58,12 @@ function describeEvictionPolicy(policy: string | undefined): Finding {
     );
   }
   if (policy === 'noeviction') return ok('Redis keeps all keys when its memory is full (maxmemory-policy noeviction)');
-  return warning(`Redis ${describeEviction(policy)}`, 'set maxmemory-policy noeviction (docs/redis.md)');
+  return warning(`Redis ${describeEviction(policy)}`, 'set maxmemory-policy noeviction (docs/operate/redis.md)');
+}
+
+/** Describes why Redis is not usable. */
+export function describeRedisFailure(error: unknown, { redis, env }: Pick<Platform, 'redis' | 'env'>): Finding {
+  return failure(`Redis at ${redis.address} ${describeRedisProblem(error, env.redisPrefix)}`, suggestRedisFix(error));
 }
 
 async function diagnoseRedis({ redis, env }: Platform): Promise<Finding[]> {
@@ -73,7 +78,7 @@ async function diagnoseRedis({ redis, env }: Platform): Promise<Finding[]> {
       describeEvictionPolicy(evictionPolicy),
     ];
   } catch (error) {
-    return [failure(`${address} ${describeRedisProblem(error, env.redisPrefix)}`, suggestRedisFix(error))];
+    return [describeRedisFailure(error, { redis, env })];
   }
 }
 
@@ -89,7 +94,7 @@ async function diagnoseStorage({ check, storageName }: DiagnosedApp['files']): P
 }
 
 /** Runs the checks of features. A check that throws has found nothing: the checks of the servers say why. */
-async function diagnoseFeatures({ diagnoses = [] }: DiagnosedApp['parts']): Promise<Finding[]> {
+export async function diagnoseFeatures({ diagnoses = [] }: DiagnosedApp['parts']): Promise<Finding[]> {
   const found = await Promise.all(diagnoses.map((check) => check().catch((): Finding[] => [])));
   return found.flat();
 }
@@ -110,7 +115,7 @@ export async function diagnose(
   ]);
   const findings = [...diagnoseEnvironment(platform), ...checks.flat()];
   // Only now, because the check of Redis connects to it.
-  findings.push(...(await diagnoseProcesses(platform, parts.workers)));
+  findings.push(...(await diagnoseProcesses(platform, parts)));
   const isInstalled = checks[0].every(({ level }) => level !== 'error');
   return isInstalled ? [...findings, ...(await diagnoseFeatures(parts))] : findings;
 }

@@ -20,20 +20,19 @@ export interface MigrationDiagnosis {
   /** `sync`: by `belfry dev`, `apply`: by migrations; undefined if that is not known. */
   mode: 'apply' | 'sync' | undefined;
   findings: Finding[];
+  /** The names of the migrations that are pending; undefined if they are not known. */
+  pending: string[] | undefined;
 }
 
 const listNames = (migrations: readonly Migration[]) => migrations.map(({ name }) => name).join(', ');
 
 function describePending(pending: readonly Migration[]): Finding[] {
   const { app = [], belfry = [] } = Object.groupBy(pending, (one) => (isFrameworkMigration(one) ? 'belfry' : 'app'));
+  const fix = 'run npx belfry migrate';
   return [
-    { owner: 'Belfry', migrations: belfry },
-    { owner: 'the app', migrations: app },
-  ]
-    .filter(({ migrations }) => migrations.length > 0)
-    .map(({ owner, migrations }) =>
-      failure(`Pending migrations of ${owner}: ${listNames(migrations)}`, 'run npx belfry migrate'),
-    );
+    ...(belfry.length > 0 ? [failure(`Pending migrations of Belfry: ${listNames(belfry)}`, fix)] : []),
+    ...(app.length > 0 ? [failure(`Pending migrations of the app: ${listNames(app)}`, fix)] : []),
+  ];
 }
 
 function describeState({ applied, pending, edited, unknown }: MigrationState): Finding[] {
@@ -57,11 +56,12 @@ function describeState({ applied, pending, edited, unknown }: MigrationState): F
 
 async function compare(client: Client, folder: string): Promise<MigrationDiagnosis> {
   if (await isSynced(client))
-    return { mode: 'sync', findings: [ok('The tables are managed by belfry dev, not by migrations')] };
+    return { mode: 'sync', findings: [ok('The tables are managed by belfry dev, not by migrations')], pending: [] };
   const migrations = readMigrations(folder);
   const copy = describeFrameworkCopy(folder);
-  const findings = describeState(await readMigrationState(client, migrations));
-  return { mode: 'apply', findings: copy === undefined ? findings : [...findings, warning(copy)] };
+  const state = await readMigrationState(client, migrations);
+  const findings = [...describeState(state), ...(copy === undefined ? [] : [warning(copy)])];
+  return { mode: 'apply', findings, pending: state.pending.map(({ name }) => name) };
 }
 
 function describeError(error: unknown, { databaseDirectUrl }: Environment): Finding {
@@ -96,7 +96,7 @@ export async function diagnoseMigrations(env: Environment, folder: string): Prom
     if (env.databaseDirectUrl !== undefined) await assertSameDatabase(client, env);
     return await compare(client, folder);
   } catch (error) {
-    return { mode: undefined, findings: [describeError(error, env)] };
+    return { mode: undefined, findings: [describeError(error, env)], pending: undefined };
   } finally {
     await client?.end();
   }

@@ -56,7 +56,7 @@ async function diagnoseConnectionLimits(platform: Platform): Promise<Finding[]> 
   return [
     warning(
       `${poolMax} connections per process do not fit: ${allowed} are allowed, and other programs have ${openElsewhere}`,
-      'lower POOL_MAX, or use a pooler (docs/hosting.md)',
+      'lower POOL_MAX, or use a pooler (docs/operate/hosting.md)',
     ),
   ];
 }
@@ -78,8 +78,14 @@ async function diagnoseTables(
   const keyErrors = await checkKeys(platform);
   return [
     ok('The database has everything that the app declares'),
-    ...keyErrors.map((error) => failure(`Encryption: ${error}`, 'see docs/encryption.md')),
+    ...keyErrors.map((error) => failure(`Encryption: ${error}`, 'see docs/build/encryption.md')),
   ];
+}
+
+/** Describes why Postgres is not usable. */
+export function describePostgresFailure(error: unknown, { databaseUrl }: Platform['env']): Finding {
+  const address = `Postgres at ${new URL(databaseUrl).host}`;
+  return failure(`${address} ${describePostgresProblem(error)}`, suggestPostgresFix(error, 'DATABASE_URL'));
 }
 
 /**
@@ -98,8 +104,7 @@ export async function diagnosePostgres(platform: Platform, schema: DeclaredSchem
     if (!migrations.findings.some(({ level }) => level === 'error'))
       findings.push(...(await diagnoseTables(platform, schema, migrations.mode)));
   } catch (error) {
-    const address = `Postgres at ${new URL(env.databaseUrl).host}`;
-    findings.push(failure(`${address} ${describePostgresProblem(error)}`, suggestPostgresFix(error, 'DATABASE_URL')));
+    findings.push(describePostgresFailure(error, env));
   }
   return findings;
 }
@@ -116,7 +121,9 @@ export async function diagnoseReplica({ env }: Platform): Promise<Finding[]> {
     await client.connect();
     const { rows } = await client.query<{ is: boolean }>('select pg_is_in_recovery() as is');
     if (rows[0]!.is) return [ok(`${address} responds`)];
-    return [warning(`${address} is not a replica: it accepts writes`, `check ${REPLICA_VARIABLE} (docs/replicas.md)`)];
+    return [
+      warning(`${address} is not a replica: it accepts writes`, `check ${REPLICA_VARIABLE} (docs/operate/replicas.md)`),
+    ];
   } catch (error) {
     return [warning(`${address} ${describePostgresProblem(error)}`, suggestPostgresFix(error, REPLICA_VARIABLE))];
   } finally {

@@ -1,9 +1,30 @@
 import type { FeatureParts } from '../../declare/extension.ts';
-import type { ProcessRole } from '../../declare/process-role.ts';
+import { PROCESS_ROLES, type ProcessRole } from '../../declare/process-role.ts';
 import { withDeadline } from '../../platform/helpers/concurrency/deadline.ts';
 import { type Finding, failure, warning } from '../../platform/observability/finding.ts';
 import type { Platform } from '../../platform/platform.ts';
+import type { BacklogState } from '../../platform/work/leased-work/backlog.ts';
+import { MAX_COUNTED_ROWS, readOutboxState } from '../../platform/work/outbox/state.ts';
 import type { RunningProcess } from '../../platform/work/processes/registry.ts';
+
+/** What the checks of processes need of an app. */
+export type WorkParts = Pick<FeatureParts, 'workers' | 'backlogs'>;
+
+/** Rows that wait for a role. */
+interface WaitingRows extends BacklogState {
+  names: readonly [one: string, many: string];
+  ownsQueue(name: string): boolean;
+}
+
+/** A role of the app's processes. */
+export interface RoleState {
+  role: ProcessRole;
+  /** The number of processes that have the role, and when the last of them was seen: ISO 8601, null without one. */
+  processes: number;
+  seenAt: string | null;
+  /** The rows that wait for the role, which are empty while Postgres is not usable. */
+  waiting: readonly WaitingRows[];
+}
 
 const DEADLINE_MS = 5000;
 
@@ -15,34 +36,97 @@ const ROLES: Partial<Record<ProcessRole, { variable: string; queues: string }>> 
   'job-worker': { variable: 'JOB_WORKER', queues: 'the queues of background jobs' },
 };
 
-/** Finds the roles that the app needs and that none of its processes has. An app that does not run at all lacks none. */
-function findMissingRoles(
+/** Reads the rows that wait for each role: one statement for each kind, side by side. */
+async function readBacklogs(
+  { database }: Pick<Platform, 'database'>,
+  { backlogs = [] }: WorkParts,
+): Promise<(WaitingRows & { role: ProcessRole })[]> {
+  const readEvents = async () => {
+    const { rows, oldestSeconds } = await readOutboxState(database);
+    return { due: rows, isCapped: rows >= MAX_COUNTED_ROWS, oldestSeconds };
+  };
+  const events = {
+    role: 'relay',
+    names: ['event in the outbox', 'events in the outbox'],
+    ownsQueue: () => false,
+    read: readEvents,
+  } as const;
+  const all = [events, ...backlogs];
+  // What cannot be read is left out; the check of Postgres says why.
+  const states = await Promise.allSettled(all.map(({ read }) => withDeadline(read(), DEADLINE_MS)));
+  return states.flatMap((state, index) =>
+    state.status === 'rejected'
+      ? []
+      : [{ role: all[index]!.role, names: all[index]!.names, ownsQueue: all[index]!.ownsQueue, ...state.value }],
+  );
+}
+
+/** Reads the roles that the app needs, with the processes that have them and the rows that wait for them. */
+export async function readRoles(
+  platform: Pick<Platform, 'database'>,
+  parts: WorkParts,
   processes: readonly RunningProcess[],
-  workers: NonNullable<FeatureParts['workers']>,
-): Finding[] {
-  if (processes.length === 0) return [];
-  const needed = ['relay', ...Object.keys(workers)] as ProcessRole[];
-  return needed.flatMap((role) => {
-    const known = ROLES[role];
-    if (known === undefined || processes.some(({ roles }) => roles?.includes(role))) return [];
-    const { variable, queues } = known;
-    return [
-      warning(
-        `No process works on ${queues}: none has the role ${role}`,
-        `start a process with this role, or remove ${variable}=off from the variables of web (docs/deployment.md)`,
-      ),
-    ];
+): Promise<RoleState[]> {
+  const backlogs = await readBacklogs(platform, parts);
+  const needed = PROCESS_ROLES.filter(
+    (role) => role === 'web' || role === 'relay' || Object.hasOwn(parts.workers ?? {}, role),
+  );
+  return needed.map((role) => {
+    const having = processes.filter(({ roles }) => roles?.includes(role));
+    const seenAt = having.map((one) => one.seenAt).sort();
+    return {
+      role,
+      processes: having.length,
+      seenAt: seenAt.at(-1) ?? null,
+      waiting: backlogs.filter((one) => one.role === role).map(({ role: _, ...rows }) => rows),
+    };
   });
 }
 
-/** Finds the queues that have entries, but no process that works on them. */
+const countRows = ({ due, isCapped, names: [one, many] }: WaitingRows) =>
+  `${due}${isCapped ? ' or more' : ''} ${due === 1 ? one : many}`;
+
+/** Joins parts of a sentence: `a`, `a and b`, `a, b and c`. */
+const join = (parts: readonly string[]) => parts.join(', ').replace(/, ([^,]*)$/, ' and $1');
+
+/**
+ * Finds the roles that no process has: errors if rows wait for them, and for the relay, without which nothing leaves the app. Without waiting
+ * rows, an app that does not run at all lacks none.
+ *
+ * @param isRunning whether any process of the app runs
+ */
+function findMissingRoles(roles: readonly RoleState[], isRunning: boolean): Finding[] {
+  return roles.flatMap(({ role, processes, waiting }) => {
+    const known = ROLES[role];
+    if (known === undefined || processes > 0) return [];
+    const rows = waiting.filter(({ due }) => due > 0);
+    const { variable, queues } = known;
+    const start = `npx belfry start ${role}, or remove ${variable}=off from the variables of web (docs/operate/deployment.md)`;
+    if (rows.length > 0) {
+      const isOne = rows.length === 1 && rows[0]!.due === 1;
+      return [
+        failure(
+          `${join(rows.map(countRows))} ${isOne ? 'waits' : 'wait'} and no ${role} runs`,
+          `start one with ${start}`,
+        ),
+      ];
+    }
+    if (!isRunning) return [];
+    const message = `No process works on ${queues}: none has the role ${role}`;
+    const fix = `start a process with this role: ${start}`;
+    return [role === 'relay' ? failure(message, fix) : warning(message, fix)];
+  });
+}
+
+/** Finds the queues that have entries, but no process that works on them. @param isReported whether the rows of a queue are reported as waiting */
 async function findUnworkedQueues(
   { queues }: Pick<Platform, 'queues'>,
   processes: readonly RunningProcess[],
   names: readonly string[],
+  isReported: (name: string) => boolean,
 ): Promise<Finding[]> {
   const worked = new Set(processes.flatMap(({ facts }) => facts?.queues ?? []).map(({ name }) => name));
-  const unworked = names.filter((name) => !worked.has(name));
+  const unworked = names.filter((name) => !worked.has(name) && !isReported(name));
   const found = await Promise.all(
     unworked.map(async (name) => {
       const counts = await queues.queue(name).getJobCounts('wait', 'prioritized', 'delayed', 'active');
@@ -51,7 +135,7 @@ async function findUnworkedQueues(
       return [
         failure(
           `No process works on the queue ${name}, which has ${entries} ${entries === 1 ? 'entry' : 'entries'}`,
-          'start a process with the role of its worker (docs/deployment.md)',
+          'start a process with the role of its worker (docs/operate/deployment.md)',
         ),
       ];
     }),
@@ -60,20 +144,32 @@ async function findUnworkedQueues(
 }
 
 /**
- * Checks that processes of the app work on its queues. Says nothing while Redis is not usable, which another check reports.
+ * Finds the roles that no process has, and the queues on which no process works.
  *
- * @param workers the workers of the app's features, by role
+ * @param queues the names of all queues
+ * @throws the error of Redis if it is not usable
  */
+export async function findMissingWorkers(
+  platform: Pick<Platform, 'queues'>,
+  roles: readonly RoleState[],
+  { processes, queues }: { processes: readonly RunningProcess[]; queues: readonly string[] },
+): Promise<Finding[]> {
+  const unserved = roles.filter((one) => one.processes === 0).flatMap(({ waiting }) => waiting);
+  const isReported = (name: string) => unserved.some(({ due, ownsQueue }) => due > 0 && ownsQueue(name));
+  const unworked = await withDeadline(findUnworkedQueues(platform, processes, queues, isReported), DEADLINE_MS);
+  return [...findMissingRoles(roles, processes.length > 0), ...unworked];
+}
+
+/** Checks that processes of the app do its work. Says nothing while Redis is not usable, which another check reports. */
 export async function diagnoseProcesses(
-  platform: Pick<Platform, 'processes' | 'queues' | 'redis'>,
-  workers: FeatureParts['workers'] = {},
+  platform: Pick<Platform, 'database' | 'processes' | 'queues' | 'redis'>,
+  parts: WorkParts,
 ): Promise<Finding[]> {
   // BullMQ waits for Redis without a limit.
   if (platform.redis.commands.status !== 'ready') return [];
   try {
-    const { processes, queues } = await platform.processes.list();
-    const unworked = await withDeadline(findUnworkedQueues(platform, processes, queues), DEADLINE_MS);
-    return [...findMissingRoles(processes, workers), ...unworked];
+    const list = await platform.processes.list();
+    return await findMissingWorkers(platform, await readRoles(platform, parts, list.processes), list);
   } catch {
     return [];
   }

@@ -2,6 +2,8 @@ import type { Database } from '../../data/postgres/database.ts';
 
 /** The number at which counting the outbox stops: a larger backlog is as alarming, and counting it would take long. */
 export const MAX_COUNTED_ROWS = 100_000;
+/** The relay takes rows within seconds, unless there is no relay, it is too slow, or rows fail. */
+export const MAX_OUTBOX_SECONDS = 60;
 
 // The age of a snapshot matters because vacuum cannot remove rows that it may still see, which slows down the outbox. Sessions of other
 // Postgres users are only visible to members of pg_read_all_stats.
