@@ -76,7 +76,10 @@ export class ApiError extends Error {
   }
 }
 
-/** The 401 response to a token that is present but invalid, on every route, including public ones. */
+/**
+ * The 401 response to a token that is present but invalid, on every route, including public ones. Clients recognize it by its message, which is
+ * therefore the same in every language.
+ */
 export function invalidSessionError(): ApiError {
   return new ApiError('UNAUTHORIZED', 'Session is invalid or has expired');
 }

@@ -1,4 +1,5 @@
 import type { Request } from 'express';
+import { findPageLanguage, isLanguage } from './language.ts';
 
 /** Maximum length of a locale in characters: that of the longest registered ones (RFC 5646). */
 const MAX_LOCALE = 35;
@@ -13,13 +14,22 @@ export function canonicalLocale(text: unknown): string | undefined {
   }
 }
 
-/** Returns the locale that the client of a request prefers; undefined if it sends none. */
-export function findPreferredLocale(req: Pick<Request, 'acceptsLanguages'>): string | undefined {
+const languageOf = (locale: string) => locale.split('-')[0]!;
+
+/**
+ * Returns the locale that the client of a request prefers; undefined if it sends none. If a page of Belfry sent the request, this is a locale
+ * of the page's language, unless the page is in English only because Belfry does not have the language of the browser.
+ */
+export function findPreferredLocale(req: Pick<Request, 'acceptsLanguages' | 'headers'>): string | undefined {
   // Without the header, Express returns `*`.
-  return req
+  const accepted = req
     .acceptsLanguages()
     .map(canonicalLocale)
-    .find((locale) => locale !== undefined);
+    .filter((locale) => locale !== undefined);
+  const [first] = accepted;
+  const page = findPageLanguage(req);
+  if (page === undefined || (page === 'en' && first !== undefined && !isLanguage(languageOf(first)))) return first;
+  return accepted.find((locale) => languageOf(locale) === page) ?? page;
 }
 
 /**

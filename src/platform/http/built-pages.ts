@@ -17,6 +17,8 @@ interface PageOfBuild extends BuiltModule {
   html: string;
   files: readonly string[];
   tabs: Readonly<Record<string, BuiltModule>>;
+  /** The files with the texts of the page, by language. */
+  texts: Readonly<Record<string, readonly string[]>>;
   modules: Readonly<Record<string, string>>;
 }
 
@@ -160,13 +162,17 @@ export function createBuiltPage(options: BuiltPageOptions): BuiltPage {
   const generated = css === undefined ? [] : [`settings-${hashOf(css, 'hex').slice(0, 12)}.css`];
 
   async function preparePage(): Promise<ServedContent> {
-    const { html, script, preloads, styles, modules } = await getBuilt();
+    const { html, script, preloads, styles, modules, texts } = await getBuilt();
     const imports = Object.entries(modules).map(([name, file]) => [name, pathOf(file)]);
     const importMap = sharesModules ? JSON.stringify({ imports: Object.fromEntries(imports) }) : undefined;
     const head = [
       `<script src="${pathOf(RELOAD_SCRIPT)}"></script>`,
       ...[...styles, ...generated].map((name) => `<link rel="stylesheet" href="${pathOf(name)}">`),
       ...(importMap === undefined ? [] : [`<script type="importmap">${importMap}</script>`]),
+      // The script of the page knows the language, and loads these before it needs them.
+      ...Object.entries(texts).flatMap(([language, files]) =>
+        files.map((name) => `<meta name="texts-${language}" content="${pathOf(name)}">`),
+      ),
       ...preloads.map((name) => `<link rel="modulepreload" href="${pathOf(name)}">`),
       `<script type="module" src="${pathOf(script)}"></script>`,
     ];

@@ -135,8 +135,7 @@ export function sendSuccess(res: ServerResponse, response: SuccessResponse, view
   }
   const body = encodeText(text);
   const tag = createEntityTag(body, version, viewer);
-  const vary = res.getHeader('Vary');
-  res.setHeader('Vary', vary === undefined ? 'Authorization' : `${vary}, Authorization`);
+  addVary(res, 'Authorization');
   if (caching === undefined) res.setHeader('Cache-Control', 'private, no-cache');
   res.setHeader('ETag', `"${tag}"`);
   if (isRead && evaluateConditionalHeaders(headers, tag)) {
@@ -145,12 +144,25 @@ export function sendSuccess(res: ServerResponse, response: SuccessResponse, view
   } else sendEncodedJson(res, status, body);
 }
 
-/** Sends the error envelope. */
-export function sendError(res: ServerResponse, error: ApiError, requestId: string): void {
+/** Adds a name to the header `Vary`. */
+function addVary(res: ServerResponse, name: string): void {
+  const vary = res.getHeader('Vary');
+  res.setHeader('Vary', vary === undefined ? name : `${vary}, ${name}`);
+}
+
+/** Sends the error envelope. @param language the headers that describe the language of the error */
+export function sendError(
+  res: ServerResponse,
+  error: ApiError,
+  requestId: string,
+  { contentLanguage, vary }: { contentLanguage?: string | undefined; vary?: string | undefined } = {},
+): void {
   const { code, message, details } = error;
   const retryAfter = error.retryAfter ?? (error.status === 503 ? 5 : undefined);
   if (retryAfter !== undefined) res.setHeader('Retry-After', retryAfter);
   res.setHeader('Cache-Control', 'no-store');
   res.removeHeader('ETag');
+  if (contentLanguage !== undefined) res.setHeader('Content-Language', contentLanguage);
+  if (vary !== undefined) addVary(res, vary);
   sendJson(res, error.status, { error: { code, message, requestId, ...(details === undefined ? {} : { details }) } });
 }

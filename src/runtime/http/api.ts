@@ -236,7 +236,7 @@ export function createApi(
   health: Health,
   pending: PendingResponses,
 ): Express {
-  const { env, log, metrics, tracing } = endpointParts.host;
+  const { env, log, metrics, tracing, languages } = endpointParts.host;
   const deprecations = createDeprecations({ routes, pages, records: endpointParts.records, metrics });
   const parts = { ...endpointParts, deprecations };
   const app = express();
@@ -284,7 +284,8 @@ export function createApi(
     }
     // Close the connection instead of waiting for the rest of a body that is not read.
     if (hasBody(req) && !req.complete) res.setHeader('Connection', 'close');
-    sendError(res, apiError, getRequestId(req)!);
+    const translation = languages.for(req);
+    sendError(res, translation.error(apiError), getRequestId(req)!, translation.headers);
   });
   return app;
 }

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isId } from '../../platform/helpers/ids.ts';
 import { createPerRequestStore } from '../../platform/http/per-request.ts';
 import { getIdentity, getRequestId, getTraceIds } from '../../platform/http/request-context.ts';
 import { type Logger, redactTokens } from '../../platform/observability/log.ts';
@@ -7,9 +8,13 @@ import { getDeprecatedNames } from './deprecation/uses.ts';
 
 const MAX_PATH_LENGTH = 1000;
 
+/** The path of a request, without its query. */
+const pathOf = (req: IncomingMessage) =>
+  ((req as { originalUrl?: string }).originalUrl ?? req.url ?? '').split('?', 1)[0]!;
+
 /** Returns a request's path with tokens redacted, without its query. It may contain personal data: for audit events, not for the log. */
 export function redactPath(req: IncomingMessage): string {
-  const path = ((req as { originalUrl?: string }).originalUrl ?? req.url ?? '').split('?', 1)[0]!;
+  const path = pathOf(req);
   // Cut twice: redacting first keeps a token at the cut from being recorded in part, and a very long path must stay cheap.
   return redactTokens(path.slice(0, 2 * MAX_PATH_LENGTH)).slice(0, MAX_PATH_LENGTH);
 }
@@ -43,19 +48,31 @@ export function setRoutePattern(req: IncomingMessage, pattern: string): void {
   routePatterns.set(req, pattern);
 }
 
+/** The parameter of a path that names a record: `/api/posts/:id`. */
+const RECORD = ':id';
+
+/** Returns the id of the record in the path of a request. Other parts of a path may be secret or personal, so they are not logged. */
+function recordIdOf(req: IncomingMessage, pattern: string | undefined): string | undefined {
+  if (!pattern?.includes(RECORD)) return undefined;
+  const id = pathOf(req).split('/')[pattern.split('/').indexOf(RECORD)];
+  return isId(id) ? id : undefined;
+}
+
 /**
  * Logs the line of a request whose response is sent or whose connection is lost. `route` is the pattern (`/api/posts/:id`), never the
- * path, and is omitted if no route matched. Lines of signed-in requests also have `userId`, `via` and `credential` (the id of the session
+ * path, and is omitted if no route matched. `record` is the id of the record in the path. Lines of signed-in requests also have `userId`, `via` and `credential` (the id of the session
  * or API key). Lines of requests that use something deprecated have its names as `deprecated`.
  */
 export function logRequest(log: Logger, req: IncomingMessage, res: ServerResponse, ms: number): void {
   const { userId, via, id: credential } = getIdentity(req) ?? {};
+  const route = routePatternOf(req);
   const line: WorkLine = {
     outcome: res.writableFinished ? 'sent' : 'aborted',
     requestId: getRequestId(req),
     ...getTraceIds(req),
     method: req.method,
-    route: routePatternOf(req),
+    route,
+    record: recordIdOf(req, route),
     status: res.writableFinished ? res.statusCode : undefined,
     durationMs: Math.round(ms),
     userId,

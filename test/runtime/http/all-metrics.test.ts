@@ -220,7 +220,7 @@ test('the connections to Postgres are reported by lane', async () => {
   expect(series.get('belfry_db_wait_timeouts_total{lane="reads"}')).toBe(0);
 });
 
-const fileText = (path: string) => readFileSync(new URL(`../../../docs/${path}`, import.meta.url), 'utf8');
+const fileText = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
 
 /** The names of Belfry's metrics in a text, without the suffixes of the series of a histogram. */
 function metricNamesIn(text: string, types: ReadonlyMap<string, string>): Set<string> {
@@ -229,15 +229,15 @@ function metricNamesIn(text: string, types: ReadonlyMap<string, string>): Set<st
   return new Set(names.map((name) => (types.get(baseOf(name)) === 'histogram' ? baseOf(name) : name)));
 }
 
-test('docs/metrics.md lists exactly the metrics that the app exports, with their types', async () => {
+test('docs/operate/metrics.md lists exactly the metrics that the app exports, with their types', async () => {
   const types = await readTypes();
-  const rows = fileText('metrics.md').matchAll(/^\| `(belfry_\w+)(?:\{[^}]*\})?` \| (\w+) \|/gm);
+  const rows = fileText('docs/operate/metrics.md').matchAll(/^\| `(belfry_\w+)(?:\{[^}]*\})?` \| (\w+) \|/gm);
   const documented = new Map(Array.from(rows, ([, name, type]) => [name!, type!]));
   expect([...documented].toSorted()).toEqual([...types].toSorted());
 });
 
-test('docs/metrics.md names the labels of every metric', async () => {
-  const rows = fileText('metrics.md').matchAll(/^\| `(belfry_\w+)(?:\{([^}]*)\})?` \|/gm);
+test('docs/operate/metrics.md names the labels of every metric', async () => {
+  const rows = fileText('docs/operate/metrics.md').matchAll(/^\| `(belfry_\w+)(?:\{([^}]*)\})?` \|/gm);
   const labelsOf = new Map(Array.from(rows, ([, name, labels = '']) => [name!, labels.split(',').filter(Boolean)]));
   for (const series of (await scrape()).keys()) {
     const [, name, labels = ''] = /^(\w+)(?:\{(.*)\})?$/.exec(series)!;
@@ -247,8 +247,8 @@ test('docs/metrics.md names the labels of every metric', async () => {
   }
 });
 
-test.each(['grafana/belfry-dashboard.json', 'grafana/alerts.yml'])(
-  'docs/%s uses only exported metrics',
+test.each(['docs/operate/grafana/belfry-dashboard.json', 'docs/operate/grafana/alerts.yml'])(
+  '%s uses only exported metrics',
   async (path) => {
     const types = await readTypes();
     const names = metricNamesIn(fileText(path), types);
@@ -257,17 +257,17 @@ test.each(['grafana/belfry-dashboard.json', 'grafana/alerts.yml'])(
   },
 );
 
-test('an alert watches every metric of which docs/metrics.md tolerates no event, and the scraped processes', () => {
-  const rows = fileText('metrics.md').matchAll(/^\| `(belfry_\w+)(?:\{[^}]*\})?` \|.*\| any[^|]*\|$/gm);
+test('an alert watches every metric of which docs/operate/metrics.md tolerates no event, and the scraped processes', () => {
+  const rows = fileText('docs/operate/metrics.md').matchAll(/^\| `(belfry_\w+)(?:\{[^}]*\})?` \|.*\| any[^|]*\|$/gm);
   const watched = Array.from(rows, ([, name]) => name!);
   expect(watched.length).toBeGreaterThan(5);
-  const alerts = fileText('grafana/alerts.yml');
+  const alerts = fileText('docs/operate/grafana/alerts.yml');
   expect(watched.filter((name) => !alerts.includes(`(${name}`))).toEqual([]);
   expect(alerts).toContain('expr: up{job="belfry"} == 0');
 });
 
 test('the dashboard is valid JSON, and every panel has a title and a query', () => {
-  const dashboard = JSON.parse(fileText('grafana/belfry-dashboard.json'));
+  const dashboard = JSON.parse(fileText('docs/operate/grafana/belfry-dashboard.json'));
   expect(dashboard.title).toBe('Belfry');
   for (const panel of dashboard.panels) {
     expect(panel.title).toBeTypeOf('string');

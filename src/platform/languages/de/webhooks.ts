@@ -1,0 +1,140 @@
+import type { Translations } from '../catalogue.ts';
+
+/** Webhooks, and streams of changes. */
+export const webhookMessages: Translations = {
+  // Endpoints.
+  'You can have at most {max} webhooks': 'Sie können höchstens {max} Webhooks haben',
+  'The webhook is disabled; enable it first': 'Der Webhook ist deaktiviert; aktivieren Sie ihn zuerst',
+  'You are not allowed to have a webhook of scope "global"': 'Sie dürfen keinen Webhook mit dem Scope „global“ haben',
+  'Webhooks take no X-Organisation: an endpoint receives the events of all organisations of its owner. Send the request without this header':
+    'Webhooks nehmen kein X-Organisation: Ein Endpunkt erhält die Ereignisse aller Organisationen seines Besitzers. Senden Sie die Anfrage ohne diesen Header',
+  'Must have a public host name': 'Muss einen öffentlichen Hostnamen haben',
+  'Must not be a private or reserved address': 'Darf keine private oder reservierte Adresse sein',
+  'Must not contain a user name or password': 'Darf keinen Benutzernamen und kein Passwort enthalten',
+  'Must not have a percent-encoded host name': 'Darf keinen prozentkodierten Hostnamen haben',
+  'Must not have port 0': 'Darf nicht den Port 0 haben',
+  'Must start with http:// or https://': 'Muss mit http:// oder https:// beginnen',
+  'Must start with https://': 'Muss mit https:// beginnen',
+  'Must be { limit, windowSeconds }': 'Muss { limit, windowSeconds } sein',
+  'Must be an array of event names': 'Muss ein Array von Namen von Ereignissen sein',
+  'Must be the name of an event': 'Muss der Name eines Ereignisses sein',
+  'Must be the name of an event, such as post.created': 'Muss der Name eines Ereignisses sein, etwa post.created',
+  'Unknown events: {names}. Valid events: {valid}': 'Unbekannte Ereignisse: {names}. Gültige Ereignisse: {valid}',
+  'There is no event with this name': 'Es gibt kein Ereignis mit diesem Namen',
+
+  // Keys and links.
+  'A link to the portal cannot change apiKeyId; use a session':
+    'Ein Link zum Portal kann apiKeyId nicht ändern; verwenden Sie eine Sitzung',
+  'A link to the webhook portal needs a session; an API key could exceed its scopes':
+    'Ein Link zum Webhook-Portal braucht eine Sitzung; ein API-Schlüssel könnte seine Scopes überschreiten',
+  'A webhook cannot be created or changed with this kind of credential; use a session':
+    'Mit dieser Art von Zugang lässt sich kein Webhook anlegen oder ändern; verwenden Sie eine Sitzung',
+  'An API key cannot change apiKeyId; use a session':
+    'Ein API-Schlüssel kann apiKeyId nicht ändern; verwenden Sie eine Sitzung',
+  'Must be within the scopes of the API key that the webhook is bound to ({scopes}); set apiKeyId to null to lift that limit':
+    'Muss innerhalb der Scopes des API-Schlüssels liegen, an den der Webhook gebunden ist ({scopes}); setzen Sie apiKeyId auf null, um diese Grenze aufzuheben',
+  'The webhook is bound to another API key; use that key or a session':
+    'Der Webhook ist an einen anderen API-Schlüssel gebunden; verwenden Sie diesen Schlüssel oder eine Sitzung',
+  'The webhook was disabled when credentials ended; use a session to enable it':
+    'Der Webhook wurde deaktiviert, als Zugänge endeten; aktivieren Sie ihn mit einer Sitzung',
+  'The webhook was disabled when credentials of its owner ended; only the owner can enable it':
+    'Der Webhook wurde deaktiviert, als Zugänge seines Besitzers endeten; nur der Besitzer kann ihn aktivieren',
+  'This link does not include webhooks of scope "global"':
+    'Dieser Link schließt keine Webhooks mit dem Scope „global“ ein',
+  'This link is for a single webhook': 'Dieser Link ist für einen einzelnen Webhook',
+
+  // Deliveries.
+  'after must be given once': 'after darf nur einmal angegeben werden',
+  'after must be the "meta.next" of a page with the same status':
+    'after muss das „meta.next“ einer Seite mit demselben Status sein',
+  'event must be the id of an event': 'event muss die ID eines Ereignisses sein',
+  'event must be the name of an event, such as post.created':
+    'event muss der Name eines Ereignisses sein, etwa post.created',
+  'A recovery since {time} is running; try again after it has finished':
+    'Eine Wiederholung seit {time} läuft; versuchen Sie es erneut, wenn sie beendet ist',
+  'Must not be more than {days:number} days ago: deliveries are kept no longer':
+    'Darf höchstens {days} Tage zurückliegen: Länger werden Zustellungen nicht aufbewahrt',
+
+  // The console.
+  'The account of the owner is not active, so this is not possible':
+    'Das Konto des Besitzers ist nicht aktiv, darum ist das nicht möglich',
+  'The owner may not have webhooks: the setting "policy" of webhooks() refuses them':
+    'Der Besitzer darf keine Webhooks haben: Die Einstellung „policy“ von webhooks() lehnt sie ab',
+  'Nothing is stored about this event. Events that matched no endpoint are not stored: ask by record instead':
+    'Über dieses Ereignis ist nichts gespeichert. Ereignisse, die zu keinem Endpunkt passten, werden nicht gespeichert: Fragen Sie stattdessen nach dem Datensatz',
+  'Give the id of an event, or the id of a record and the name of an event':
+    'Geben Sie die ID eines Ereignisses an, oder die ID eines Datensatzes und den Namen eines Ereignisses',
+  'The receiver no longer keeps this request': 'Der Empfänger hat diese Anfrage nicht mehr',
+  'Must be the name of a receiver': 'Muss der Name eines Empfängers sein',
+  'No endpoint leads to this receiver': 'Kein Endpunkt führt zu diesem Empfänger',
+  'The receiver accepts requests only from programs on this machine':
+    'Der Empfänger nimmt nur Anfragen von Programmen auf diesem Rechner an',
+  'webhooks({ allowPrivate: false }) refuses addresses of this machine':
+    'webhooks({ allowPrivate: false }) lehnt Adressen dieses Rechners ab',
+  'webhooks({ requireHttps: true }) refuses http': 'webhooks({ requireHttps: true }) lehnt http ab',
+
+  // Descriptions of events.
+  'A {resource} was created': '{resource} wurde erstellt',
+  'A {resource} was updated': '{resource} wurde geändert',
+  'A {resource} was deleted': '{resource} wurde gelöscht',
+  'A {resource} was restored': '{resource} wurde wiederhergestellt',
+  'An {resource} was created': '{resource} wurde erstellt',
+  'An {resource} was updated': '{resource} wurde geändert',
+  'An {resource} was deleted': '{resource} wurde gelöscht',
+  'An {resource} was restored': '{resource} wurde wiederhergestellt',
+
+  // Errors of attempts, as they are stored.
+  'status {code:number}': 'Status {code}',
+  timeout: 'Zeitüberschreitung',
+  redirect: 'Weiterleitung',
+  'address not allowed or not found': 'Adresse nicht erlaubt oder nicht gefunden',
+  'connection refused': 'Verbindung abgelehnt',
+  'host unreachable': 'Host nicht erreichbar',
+  'tls certificate not valid': 'TLS-Zertifikat ungültig',
+  'tls handshake failed': 'TLS-Handshake fehlgeschlagen',
+  'connection closed': 'Verbindung geschlossen',
+  'signing secret not readable': 'Secret nicht lesbar',
+  'invalid answer': 'ungültige Antwort',
+  'worker lost': 'Worker ausgefallen',
+
+  // The rules of an explanation.
+
+  // The result of an explanation.
+
+  // What the receiver of the console says about signatures.
+  'The signature is valid': 'Die Signatur ist gültig',
+  'The signature is valid, but the body is not JSON': 'Die Signatur ist gültig, aber der Body ist kein JSON',
+  'No signature matches: wrong secret or changed body': 'Keine Signatur passt: falsches Secret oder veränderter Body',
+  'Pass the raw body as a string or bytes, not a parsed body':
+    'Übergeben Sie den rohen Body als String oder Bytes, keinen geparsten Body',
+  'The secret is not whsec_ or whpk_ followed by base64': 'Das Secret ist nicht whsec_ oder whpk_, gefolgt von base64',
+  'The public key is not whpk_ followed by the base64 of 32 bytes':
+    'Der öffentliche Schlüssel ist nicht whpk_, gefolgt von 32 Bytes in base64',
+  'The header {name} is missing': 'Der Header {name} fehlt',
+  'The header {name} is malformed': 'Der Header {name} hat die falsche Form',
+  'The header {name} is malformed or given twice': 'Der Header {name} hat die falsche Form oder ist doppelt',
+  'The header {name} is not a Unix time in seconds': 'Der Header {name} ist keine Unix-Zeit in Sekunden',
+  'The webhook’s timestamp is in the future': 'Der Zeitstempel des Webhooks liegt in der Zukunft',
+  'The webhook’s timestamp is too old': 'Der Zeitstempel des Webhooks ist zu alt',
+
+  // Streams.
+  'You can have at most {max} streams open': 'Sie können höchstens {max} Streams geöffnet haben',
+  'A stream can have at most {max} subscriptions': 'Ein Stream kann höchstens {max} Abonnements haben',
+  'A subscription can have at most {max} characters': 'Ein Abonnement kann höchstens {max} Zeichen haben',
+  'A stream with a ticket takes no X-Organisation; filter by the organisation instead':
+    'Ein Stream mit Ticket nimmt kein X-Organisation; filtern Sie stattdessen nach der Organisation',
+  'An API key cannot create a ticket; send it in the Authorization header':
+    'Ein API-Schlüssel kann kein Ticket erstellen; senden Sie ihn im Header Authorization',
+  'Send either a ticket or a token, not both': 'Senden Sie entweder ein Ticket oder ein Token, nicht beides',
+  'This ticket has been used or has expired': 'Dieses Ticket wurde verwendet oder ist abgelaufen',
+  'Cannot subscribe to the unknown {what:text} "{name}"; {list:text}: {names:list}':
+    '„{name}“ lässt sich nicht abonnieren ({what} unbekannt); {list}: {names}',
+  path: 'Pfad',
+  paths: 'Pfade',
+  resource: 'Ressource',
+  resources: 'Ressourcen',
+  'The query parameter "{name}" belongs to no subscription; append it to one: subscribe=/posts%3Ffield%3Dvalue':
+    'Der Query-Parameter „{name}“ gehört zu keinem Abonnement; hängen Sie ihn an eines an: subscribe=/posts%3Ffield%3Dvalue',
+  'The query parameter "subscribe" is missing; use /posts, /posts/<id> or /posts?field=value':
+    'Der Query-Parameter „subscribe“ fehlt; verwenden Sie /posts, /posts/<id> oder /posts?field=value',
+};
