@@ -71,5 +71,14 @@ export interface PasswordResetMail {
   minutes: number;
 }
 
+/** How an e-mail is to be written. */
+export interface MailWriting {
+  /**
+   * The locale of the e-mail, such as `de-CH`: that of the recipient if the text is in its language, otherwise that of the text. For
+   * `mail.templates`, whose texts are not by locale, that of the recipient.
+   */
+  locale: string;
+}
+
 /** Creates the text of an e-mail. Without `html`, the HTML is generated from the text. The template must escape values in `html` itself. */
-export type MailTemplate<About> = (about: About) => MailContent | Promise<MailContent>;
+export type MailTemplate<About> = (about: About, writing: MailWriting) => MailContent | Promise<MailContent>;

@@ -30,14 +30,22 @@ export interface MailSender {
    * Like `send`, but the named composer creates the text when the e-mail is sent.
    *
    * @param kind the name of the composer in the `mails` of a feature
-   * @param data the input of the composer: JSON, not encrypted
+   * @param data the input of the composer: JSON, not encrypted. Within a request, the locale that its client prefers is added as `locale`,
+   *   unless the data has one
    */
   sendComposed(kind: string, data: Record<string, unknown>, within?: MailTransaction): Promise<{ id: string }>;
   /** Like `sendComposed` for several e-mails of a kind, with one statement. */
   sendManyComposed(kind: string, data: readonly Record<string, unknown>[], within?: MailTransaction): Promise<void>;
 }
 
-export function createMailSender(store: MailStore, database: Executor, queues: Queues): MailSender {
+/** @param findLocale returns the locale that the client of the current request prefers; undefined outside of requests */
+export function createMailSender(
+  store: MailStore,
+  database: Executor,
+  queues: Queues,
+  findLocale: () => string | undefined,
+): MailSender {
+  const withLocale = (data: Record<string, unknown>) => ({ locale: findLocale(), ...data });
   async function storeAndEnqueueMail(given: NewMail, within: MailTransaction | undefined): Promise<{ id: string }> {
     const id = newId();
     await store.insertMail(id, given, within?.database ?? database);
@@ -49,9 +57,9 @@ export function createMailSender(store: MailStore, database: Executor, queues: Q
   }
   return {
     send: async (mail, within) => storeAndEnqueueMail({ mail: validateMail(mail) }, within),
-    sendComposed: (kind, data, within) => storeAndEnqueueMail({ kind, data }, within),
+    sendComposed: (kind, data, within) => storeAndEnqueueMail({ kind, data: withLocale(data) }, within),
     async sendManyComposed(kind, data, within) {
-      const mails = data.map((each) => ({ id: newId(), data: each }));
+      const mails = data.map((each) => ({ id: newId(), data: withLocale(each) }));
       await store.insertComposedMails(kind, mails, within?.database ?? database);
       const jobs = mails.map(({ id }) => createMailJob(id));
       if (within === undefined) void queues.add(MAIL_QUEUE, jobs);

@@ -34,6 +34,13 @@ export function isPermanentlyRefused(error: unknown): boolean {
   return (code === 'EENVELOPE' || code === 'EMESSAGE') && responseCode >= 500;
 }
 
+/** Returns an error as text. That of a mail server ends with nodemailer's code: `Error: Invalid login: 535 Wrong password (EAUTH)`. */
+export function describeMailError(error: unknown, maxLength: number): string {
+  const { code } = error as SmtpError;
+  const suffix = typeof code === 'string' && /^E[A-Z0-9]+$/.test(code) ? ` (${code})` : '';
+  return String(error).slice(0, maxLength - suffix.length) + suffix;
+}
+
 /** Splits `Name <address>`, whose name may be in quotes (RFC 5322 §3.2.4), or an address. */
 function parseSender(from: string): { name: string; address: string } {
   const [, text, address] = /^(.*)<([^<>]+)>\s*$/.exec(from) ?? [];

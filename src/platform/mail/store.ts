@@ -83,6 +83,10 @@ const RETRY = `
   returning 1`;
 const REMOVE = 'delete from mails where id = $1 and attempts = $2 returning 1';
 
+/** Selects when the e-mails are due that no worker has claimed. Uses mails_due_at_index. */
+export const DUE_MAILS = `
+  select due_at from mails where finished_at is null and due_at <= now() and (claimed_until is null or claimed_until <= now()) order by due_at`;
+
 const CAPTURED_COLUMNS = 'id, recipient, content, kind, created_at';
 const IS_CAPTURED = "status = 'captured' and content is not null";
 const READ_CAPTURED = `select ${CAPTURED_COLUMNS} from mails where id = $1 and ${IS_CAPTURED}`;
@@ -91,8 +95,23 @@ const FIND_CAPTURED = `
   where ${IS_CAPTURED} and ($1::text is null or strpos(lower(recipient), lower($1)) > 0)
     and ($2::text is null or (created_at, id) < (select created_at, id from mails where id = $2))
   order by created_at desc, id desc limit $3`;
+const READ_PROGRESS = 'select status, attempts, due_at, error from mails where id = $1 and recipient = $2';
 /** The maximum number of captured e-mails that are read at once. */
 const MAX_CAPTURED = 1000;
+
+/** The maximum number of newest e-mails among which failed ones are counted. */
+const MAX_RECENT = 10_000;
+
+// Uses index mails_finished_at_index.
+const COUNT_FAILED = `
+  select count(*) filter (where status = 'failed')::int
+  from (select status from mails where finished_at > now() - interval '1 day' order by finished_at desc limit ${MAX_RECENT}) recent`;
+
+/** Counts the e-mails of the last 24 hours, up to the newest 10,000, that could not be sent. */
+export async function countFailedMails(database: Pick<Database, 'readSlowly'>): Promise<number> {
+  const [row] = await database.readSlowly<[number]>({ text: COUNT_FAILED, values: [] });
+  return row![0];
+}
 
 /** Returns the encryption context of an e-mail's content, from the id of the e-mail. */
 function contentContext(id: string): string {
@@ -129,6 +148,16 @@ export interface CapturedMail extends CompleteMail {
   createdAt: string;
 }
 
+/** What has become of an e-mail. */
+export interface MailProgress {
+  status: 'queued' | 'sent' | 'captured' | 'failed';
+  attempts: number;
+  /** The earliest time of the next attempt, ISO 8601. */
+  dueAt: string;
+  /** The error of the last attempt, which may contain the recipient; null: none has failed. */
+  error: string | null;
+}
+
 type CapturedRow = [id: string, to: string, content: string, kind: string | null, createdAt: string];
 
 /** The final result of an e-mail. */
@@ -162,6 +191,8 @@ export interface MailStore {
   scheduleRetry(claimed: ClaimedMail, error: string, seconds: number): Promise<void>;
   /** Deletes a claimed e-mail that does not need to be sent. */
   removeClaimedMail(claimed: ClaimedMail): Promise<void>;
+  /** Reads what has become of an e-mail; undefined if this recipient has none with this id. */
+  readProgress(id: string, recipient: string): Promise<MailProgress | undefined>;
   /** Finds the ids of up to 1,000 e-mails that are due and have no lease. */
   overdueMails: OverdueSearch<[string]>;
   /**
@@ -233,6 +264,12 @@ export function createMailStore(database: Database, keyring: Keyring): MailStore
       ),
     scheduleRetry: (claimed, error, seconds) => writeIfStillClaimed(RETRY, claimed, error, seconds),
     removeClaimedMail: (claimed) => writeIfStillClaimed(REMOVE, claimed),
+    async readProgress(id, recipient) {
+      type Row = [MailProgress['status'], number, string, string | null];
+      const values = [id, recipient];
+      const [row] = isId(id) ? await database.write<Row>({ text: READ_PROGRESS, values }) : [];
+      return row && { status: row[0], attempts: row[1], dueAt: row[2], error: row[3] };
+    },
     overdueMails,
     async listCaptured({ recipient, after, limit = MAX_CAPTURED } = {}) {
       const rows = await database.write<CapturedRow>({ text: FIND_CAPTURED, values: [recipient, after, limit] });

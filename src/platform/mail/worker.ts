@@ -13,7 +13,7 @@ import type { Queues, RunningWorker } from '../work/queues/queues.ts';
 import { runJobInSpan } from '../work/queues/tracing.ts';
 import { type CompleteMail, type MailMessage, validateMail } from './message.ts';
 import { MAIL_QUEUE } from './sender.ts';
-import { createSmtp, isPermanentlyRefused } from './smtp.ts';
+import { createSmtp, describeMailError, isPermanentlyRefused } from './smtp.ts';
 import type { ClaimedMail, MailStore } from './store.ts';
 
 /** The maximum number of e-mails in progress in a process: mail servers expect few connections. */
@@ -58,7 +58,7 @@ function validateComposedMail(mail: MailMessage, kind: string): CompleteMail {
   }
 }
 
-const truncateError = (error: unknown) => String(error).slice(0, ERROR_MAX);
+const truncateError = (error: unknown) => describeMailError(error, ERROR_MAX);
 
 /**
  * Starts the worker that sends e-mails to the mail server. Outside production without a mail server, they are captured instead.

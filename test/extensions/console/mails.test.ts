@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { en } from '../../../packages/pages/src/tabs/mails/texts.en.ts';
 import { adminConsole, defineMail, defineUser } from '../../../src/index.ts';
-import { ACCOUNT_TEXTS } from '../../../src/platform/mail/texts/account-texts.ts';
-import { NOTICE_TEXTS } from '../../../src/platform/mail/texts/notice-texts.ts';
+import { EXAMPLES } from '../../../src/platform/mail/texts/examples.ts';
 import { startTestApp } from '../../support/app.ts';
 
 const { app, url, call } = await startTestApp(
@@ -58,7 +58,9 @@ test('the page may show frames of its own only, and images by https', async () =
 test('all e-mails are listed with their descriptions and locales', async () => {
   const { body } = await call('GET', `${PAGE}/texts`);
   const kinds = body.data.map(({ kind }: { kind: string }) => kind);
-  expect(kinds.sort()).toEqual(['digest', ...Object.keys(ACCOUNT_TEXTS), ...Object.keys(NOTICE_TEXTS)].sort());
+  expect(kinds.sort()).toEqual(['digest', ...Object.keys(EXAMPLES)].sort());
+  // The page says in words what each is.
+  expect(Object.keys(en.kinds).sort()).toEqual(Object.keys(EXAMPLES).sort());
   expect(body.data).toContainEqual({
     kind: 'digest',
     description: 'The news of the week',
@@ -68,7 +70,7 @@ test('all e-mails are listed with their descriptions and locales', async () => {
   expect(body.data.find(({ kind }: { kind: string }) => kind === 'new-device').origin).toBe('built-in');
   expect(body.data).toContainEqual({
     kind: 'verify-email',
-    description: 'Sent after a registration, and when the user requests it',
+    description: '',
     origin: 'replaced',
     locales: ['en', 'de', 'fr', 'it'],
   });
@@ -97,16 +99,54 @@ test('the setting mail.templates.passwordReset is shown like other texts', async
   expect((await call('GET', `${PAGE}/texts/password-reset/en`)).body.data).toMatchObject({ subject: 'Own reset' });
 });
 
-test('the HTML of an e-mail is served so that it can run no script and load no page, even outside of the frame', async () => {
-  const response = await fetch(`${url}${PAGE}/texts/verify-email/de/html`);
+/** The URL of the frame of an e-mail, as the page gets it. */
+async function frameOf(path: string, query = ''): Promise<string> {
+  return url + (await call('GET', `${PAGE}/${path}/frame${query}`)).body.data.url;
+}
+const policyOf = (response: Response) => response.headers.get('content-security-policy')!.split('; ');
+
+test('the HTML of an e-mail is served so that it can run no script and load nothing, even outside of the frame', async () => {
+  const response = await fetch(await frameOf('texts/verify-email/de'));
   expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
-  const policy = response.headers.get('content-security-policy')!.split('; ');
-  expect(policy).toEqual(
-    expect.arrayContaining(["default-src 'none'", "form-action 'none'", "frame-ancestors 'self'", 'sandbox']),
-  );
-  expect(policy.join()).not.toContain('script-src');
+  expect(policyOf(response)).toEqual([
+    "default-src 'none'",
+    "style-src 'unsafe-inline'",
+    'img-src data:',
+    'font-src data:',
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'self'",
+    'sandbox',
+  ]);
   expect(response.headers.get('cache-control')).toBe('no-store');
+  expect(response.headers.get('referrer-policy')).toBe('no-referrer');
   expect(await response.text()).toContain('<b>482913</b>');
+});
+
+test('images of other servers are loaded on request', async () => {
+  const policy = policyOf(await fetch(await frameOf('texts/verify-email/de', '?images=loaded')));
+  expect(policy).toContain('img-src data: https:');
+  expect(policy).not.toContain('script-src');
+});
+
+test('the URL of a frame works for its e-mail and its options only, and without a signature there is no frame', async () => {
+  const signed = await frameOf('texts/verify-email/de');
+  expect((await fetch(signed)).status).toBe(200);
+  const changed = [
+    signed.split('?')[0]!,
+    signed.replace('/verify-email/', '/digest/'),
+    signed.replace('images=blocked', 'images=loaded'),
+    signed.replace('images=blocked', 'images=blocked&images=loaded'),
+    signed.replace(/expires=\d+/, 'expires=99999999999'),
+    signed.replace(/signature=\w/, 'signature=x'),
+    signed.replace(/signature=\w+/, ''),
+  ];
+  for (const one of changed) expect((await fetch(one)).status, one).toBe(404);
+});
+
+test('without an administrator, nobody can send a test', async () => {
+  expect((await call('GET', `${PAGE}/texts`)).body.meta).toEqual({ delivery: 'captured', testTo: null });
+  expect((await call('POST', `${PAGE}/texts/verify-email/en/test`)).status).toBe(404);
 });
 
 test.each([
@@ -117,7 +157,7 @@ test.each([
     { subject: 'Must be a single line', text: 'Is required' },
   ],
 ])('a text that does not work responds 422 and says why: %s', async (locale, message, details) => {
-  for (const below of ['', '/html']) {
+  for (const below of ['', '/frame']) {
     const { status, body } = await call('GET', `${PAGE}/texts/verify-email/${locale}${below}`);
     expect([status, body.error.message, body.error.details]).toEqual([422, message, details]);
   }
@@ -128,7 +168,7 @@ test.each([
   'texts/verify-email/es',
   'texts/toString/en',
   'captured/nope',
-  'captured/nope/html',
+  'captured/nope/frame',
   'nope',
 ])('an unknown e-mail or locale responds 404: %s', async (path) => {
   expect((await call('GET', `${PAGE}/${path}`)).status).toBe(404);
@@ -159,8 +199,8 @@ test('captured e-mails are listed, newest first, found by a part of the recipien
     createdAt,
     links: [],
   });
-  expect(await (await fetch(`${url}${PAGE}/captured/${id}/html`)).text()).toContain('<p>One &lt;b&gt;</p>');
-  const dark = await fetch(`${url}${PAGE}/captured/${id}/html?scheme=dark`);
+  expect(await (await fetch(await frameOf(`captured/${id}`))).text()).toContain('<p>One &lt;b&gt;</p>');
+  const dark = await fetch(await frameOf(`captured/${id}`, '?scheme=dark'));
   expect(await dark.text()).toContain('<meta name="color-scheme" content="dark">');
 });
 
@@ -178,7 +218,8 @@ test.each([
   ['captured?after=nope', 400],
   ['captured?recipient=%00', 400],
   ['captured?limit=5', 400],
-  ['texts/verify-email/en/html?scheme=red', 400],
+  ['texts/verify-email/en/frame?scheme=red', 400],
+  ['texts/verify-email/en/frame?images=all', 400],
 ])('an invalid query is refused: %s', async (path, status) => {
   expect((await call('GET', `${PAGE}/${path}`)).status).toBe(status);
 });

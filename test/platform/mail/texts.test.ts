@@ -1,11 +1,13 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createApp, defineUser, f } from '../../../src/index.ts';
+import { LANGUAGES, type Language } from '../../../src/platform/helpers/language.ts';
 import { findPreferredLocale, localeOfUser } from '../../../src/platform/helpers/locale.ts';
-import { validateMail } from '../../../src/platform/mail/message.ts';
-import { ACCOUNT_TEXTS } from '../../../src/platform/mail/texts/account-texts.ts';
+import { type MailTemplate, type MailWriting, validateMail } from '../../../src/platform/mail/message.ts';
+import { BUILT_IN_TEXTS } from '../../../src/platform/mail/texts/built-in.ts';
+import { EXAMPLES } from '../../../src/platform/mail/texts/examples.ts';
 import { createMailTextRenderer, type MailOverrides } from '../../../src/platform/mail/texts/index.ts';
-import { NOTICE_TEXTS } from '../../../src/platform/mail/texts/notice-texts.ts';
+import type { MailKind } from '../../../src/platform/mail/texts/variables.ts';
 import { anyCharacter } from '../../support/any-text.ts';
 import { startTestApp } from '../../support/app.ts';
 import { getStartupError } from '../../support/startup-error.ts';
@@ -66,14 +68,22 @@ test.each<[user: Record<string, unknown>, fallback: unknown, expected: string | 
   expect(localeOfUser(user, fallback)).toBe(expected);
 });
 
-test.each<[accepted: string[], expected: string | undefined]>([
-  [['de-CH', 'en'], 'de-CH'],
-  [['*'], undefined],
-  [['*', 'fr'], 'fr'],
-  [['<script>', 'it'], 'it'],
-  [[], undefined],
-])('a client that accepts %j prefers %s', (accepted, expected) => {
-  expect(findPreferredLocale({ acceptsLanguages: (() => accepted) as never })).toBe(expected);
+test.each<[accepted: string[], page: string | undefined, expected: string | undefined]>([
+  [['de-CH', 'en'], undefined, 'de-CH'],
+  [['*'], undefined, undefined],
+  [['*', 'fr'], undefined, 'fr'],
+  [['<script>', 'it'], undefined, 'it'],
+  [[], undefined, undefined],
+  [['en', 'de-AT'], 'de', 'de-AT'],
+  [['fr'], 'de', 'de'],
+  [['de-DE', 'en'], 'en', 'en'],
+  [['de-DE'], 'en', 'en'],
+  [['fr', 'en'], 'en', 'fr'],
+  [['de'], 'klingon', 'de'],
+  [['*'], 'de', 'de'],
+])('a client that accepts %j, on a page in %s, prefers %s', (accepted, page, expected) => {
+  const headers = { 'belfry-language': page };
+  expect(findPreferredLocale({ acceptsLanguages: (() => accepted) as never, headers })).toBe(expected);
 });
 
 test.each<[mailTexts: unknown, error: string]>([
@@ -159,19 +169,18 @@ test('the setting mail.templates.passwordReset replaces the text in every locale
   expect((await preview.render('de')).subject).toBe('Own');
 });
 
-const ALL = Object.entries({ ...ACCOUNT_TEXTS, ...NOTICE_TEXTS });
-
-test.each(ALL)(
-  'the built-in text %s renders its example as a valid e-mail',
-  async (_kind, { template, example, description }) => {
-    const content = await template(example as never);
-    expect(() => validateMail({ to: 'ada@example.com', ...content })).not.toThrow();
-    expect(content.subject).not.toMatch(/[\r\n]/);
-    expect(content.html).toMatch(/^<div style="/);
-    expect(`${content.subject}${content.text}${content.html}`).not.toMatch(/undefined|\[object|NaN|null/);
-    expect(description).toMatch(/^Sent /);
-  },
+const KINDS = Object.keys(EXAMPLES) as MailKind[];
+const ALL = LANGUAGES.flatMap((language) =>
+  KINDS.map((kind): [MailKind, Language, MailTemplate<never>] => [kind, language, BUILT_IN_TEXTS[language][kind]]),
 );
+
+test.each(ALL)('the built-in text %s in %s renders its example as a valid e-mail', async (kind, locale, template) => {
+  const content = await template(EXAMPLES[kind] as never, { locale });
+  expect(() => validateMail({ to: 'ada@example.com', ...content })).not.toThrow();
+  expect(content.subject).not.toMatch(/[\r\n]/);
+  expect(content.html).toMatch(new RegExp(`^<div lang="${locale}" style="`));
+  expect(`${content.subject}${content.text}${content.html}`).not.toMatch(/undefined|\[object|NaN|null/);
+});
 
 /** Texts with the characters that matter in HTML, and any others. */
 const hostile = fc
@@ -197,14 +206,18 @@ function poison(value: unknown, evil: string, key = ''): unknown {
 }
 
 /** The tags that the layout creates; their attributes contain no value except for the address of a link. */
-const TAG = /<(?:\/?(?:div|p|ul|li)|\/a|div style="[^"<>]*"|p style="[^"<>]*"|a href="[^"<>]*" style="[^"<>]*")>/g;
+const TAG =
+  /<(?:\/?(?:div|p|ul|li)|\/a|div lang="\w+" style="[^"<>]*"|p style="[^"<>]*"|a href="[^"<>]*" style="[^"<>]*")>/g;
 
 test.each(ALL)(
-  'the HTML of %s contains no value unescaped, and its subject stays one line',
-  (_kind, { template, example }) => {
+  'the HTML of %s in %s contains no value unescaped, and its subject stays one line',
+  (kind, locale, template) => {
     fc.assert(
       fc.property(hostile, (evil) => {
-        const { subject, html } = template(poison(example, evil) as never) as { subject: string; html: string };
+        const { subject, html } = template(poison(EXAMPLES[kind], evil) as never, { locale }) as {
+          subject: string;
+          html: string;
+        };
         expect(html.replaceAll(TAG, '')).not.toMatch(/[<>"']/);
         expect(html.replaceAll(TAG, '')).not.toMatch(/&(?!(?:amp|lt|gt|quot|#39);)/);
         expect(subject).not.toMatch(/[\r\n<>]/);
@@ -237,4 +250,52 @@ test('the example of each e-mail links to the page that the real e-mail links to
     invitation: page('invitation#'),
     'organisation-invitation': page('organisation-invitation#'),
   });
+});
+
+test.each<[languages: Language[], recipient: string | undefined, setting: string | undefined, expected: Language]>([
+  [['en'], 'de', undefined, 'en'],
+  [['en', 'de'], 'de-AT', undefined, 'de'],
+  [['en', 'de'], 'fr', undefined, 'en'],
+  [['en', 'de'], undefined, undefined, 'en'],
+  [['en', 'de'], undefined, 'de-CH', 'de'],
+  [['de', 'en'], undefined, undefined, 'de'],
+  [['de', 'en'], 'en-GB', undefined, 'en'],
+  [['de'], 'en', undefined, 'de'],
+  [['de'], 'en', 'en', 'de'],
+])(
+  'an app in %j writes to a recipient with the locale %s, and mail.locale %s, in %s',
+  async (languages, recipient, setting, expected) => {
+    const { render, list } = createMailTextRenderer({}, { locale: setting }, [], languages);
+    const { html } = await render('password-changed', NOTICE, recipient);
+    expect(html).toContain(`<div lang="${expected}"`);
+    expect(list()[0]!.locales).toEqual(languages);
+  },
+);
+
+test('a text of the app comes before the built-in one of its language, and others stay built in', async () => {
+  const overrides = { 'password-changed': { 'de-CH': text('Schweiz'), en: text('own') } };
+  const { render } = createMailTextRenderer(overrides, {}, [], ['en', 'de']);
+  const subjectIn = async (locale: string) => (await render('password-changed', NOTICE, locale)).subject;
+  expect(await subjectIn('de-CH')).toBe('Schweiz');
+  expect(await subjectIn('de')).toBe('Ihr Passwort wurde geändert');
+  expect(await subjectIn('fr')).toBe('own');
+  expect((await render('passkey-added', NOTICE, 'de-CH')).subject).toBe('Ihrem Konto wurde ein Passkey hinzugefügt');
+});
+
+test('a text of the app gets the locale in which it writes', async () => {
+  const tell = (_about: unknown, { locale }: MailWriting) => ({ subject: locale, text: locale });
+  const settings = { templates: { passwordReset: tell } };
+  const own = { kind: 'own', description: '', texts: new Map([['fr', tell]]), example: {} };
+  const { render, renderProjectMail } = createMailTextRenderer(
+    { 'password-changed': { de: tell } },
+    settings,
+    [own],
+    ['de'],
+  );
+  const reset = { user: { id: 'ada' }, link: 'https://app.example.com/', minutes: 30 };
+  expect((await render('password-changed', NOTICE, 'de-AT')).subject).toBe('de-AT');
+  expect((await render('password-changed', NOTICE, 'fr')).subject).toBe('de');
+  expect((await render('password-reset', reset, 'fr')).subject).toBe('fr');
+  expect((await render('password-reset', reset, undefined)).subject).toBe('de');
+  expect((await renderProjectMail(own, {}, 'es')).subject).toBe('fr');
 });

@@ -1,9 +1,10 @@
 import type { ConfigErrors } from '../../helpers/config-errors.ts';
 import { suggestKnownNames } from '../../helpers/did-you-mean.ts';
+import { isLanguage, type Language } from '../../helpers/language.ts';
 import { canonicalLocale } from '../../helpers/locale.ts';
 import type { MailContent, MailTemplate, PasswordResetMail } from '../message.ts';
-import { ACCOUNT_TEXTS, type MailTexts } from './account-texts.ts';
-import { NOTICE_TEXTS } from './notice-texts.ts';
+import { BUILT_IN_TEXTS } from './built-in.ts';
+import { EXAMPLES } from './examples.ts';
 import type { MailKind, MailVariables } from './variables.ts';
 
 /**
@@ -19,10 +20,11 @@ export type MailOverrides = {
 /** An e-mail in the list of all e-mails, for a preview. */
 interface MailPreview {
   kind: string;
+  /** When an e-mail of the project is sent; empty for the built-in ones. */
   description: string;
   /** `project`: the project declares it; `replaced`: a built-in e-mail with texts of the project; `built-in`. */
   origin: 'project' | 'replaced' | 'built-in';
-  /** The locales that have a text. Of built-in e-mails, `en` is always one of them. */
+  /** The locales that have a text. Of built-in e-mails, the languages of the app are always among them. */
   locales: readonly string[];
   /** Creates the e-mail in a locale with example values. */
   render(locale: string): Promise<MailContent>;
@@ -41,27 +43,37 @@ export interface ProjectMailTexts {
 export interface MailTextRenderer {
   /**
    * Creates the text of an e-mail in the language of its recipient. A locale without a text falls back to its language, then to the setting
-   * `mail.locale`, then to the built-in English text.
+   * `mail.locale`, then to the default language of the app, in which every built-in e-mail has a text.
    *
    * @param locale the recipient's locale, such as `de-CH`; undefined if it is not known
    */
   render<K extends MailKind>(kind: K, about: MailVariables[K], locale: string | undefined): Promise<MailContent>;
   /**
    * The same for an e-mail of the project. A locale without a text falls back to its language, then to the setting `mail.locale`, then to
-   * English, then to the first text.
+   * the default language of the app, then to English, then to the first text.
    */
   renderProjectMail(mail: ProjectMailTexts, about: unknown, locale: string | undefined): Promise<MailContent>;
   /** All e-mails, for a preview. */
   list(): MailPreview[];
 }
 
-const TEXTS: MailTexts<MailKind> = { ...ACCOUNT_TEXTS, ...NOTICE_TEXTS };
-const BUILT_IN_LOCALE = 'en';
+/** A text that was found, and the locale in which it writes. */
+interface FoundText {
+  template: MailTemplate<never>;
+  locale: string;
+}
 
-/** Returns a locale and its language: `de-CH`, `de`. */
-function withLanguage(locale: string | undefined): string[] {
-  const canonical = canonicalLocale(locale);
-  return canonical === undefined ? [] : [canonical, canonical.split('-')[0]!];
+/** Returns the text of the first locale that has one, for the locale or for its language: `de-CH`, `de`. */
+function findText(
+  locales: readonly (string | undefined)[],
+  textOf: (candidate: string) => MailTemplate<never> | undefined,
+): FoundText | undefined {
+  for (const locale of locales.map(canonicalLocale)) {
+    if (locale === undefined) continue;
+    const template = textOf(locale) ?? textOf(locale.split('-')[0]!);
+    if (template !== undefined) return { template, locale };
+  }
+  return undefined;
 }
 
 /**
@@ -70,11 +82,16 @@ function withLanguage(locale: string | undefined): string[] {
  * @param overrides the option `mailTexts` of `createApp`, checked by `checkMailOverrides`
  * @param settings the settings `mail`. `templates.passwordReset` replaces the text in every locale
  * @param projectMails the e-mails of the project
+ * @param languages the languages of the app, the default first: built-in e-mails are written in these
  */
 export function createMailTextRenderer(
   overrides: MailOverrides,
-  settings: { locale: string; templates?: { passwordReset?: MailTemplate<PasswordResetMail> | undefined } },
+  settings: {
+    locale?: string | undefined;
+    templates?: { passwordReset?: MailTemplate<PasswordResetMail> | undefined };
+  },
   projectMails: readonly ProjectMailTexts[] = [],
+  languages: readonly Language[] = ['en'],
 ): MailTextRenderer {
   const replaced = new Map(
     Object.entries(overrides).map(([kind, templates]) => [
@@ -82,48 +99,54 @@ export function createMailTextRenderer(
       new Map(Object.entries(templates ?? {}).map(([locale, template]) => [canonicalLocale(locale)!, template])),
     ]),
   );
-  const findTemplate = (kind: string, locale: string | undefined): MailTemplate<never> => {
-    if (kind === 'password-reset' && settings.templates?.passwordReset) return settings.templates.passwordReset;
-    for (const candidate of [...withLanguage(locale), ...withLanguage(settings.locale)]) {
-      const template = replaced.get(kind)?.get(candidate);
-      if (template !== undefined) return template as MailTemplate<never>;
-      if (candidate === BUILT_IN_LOCALE) break;
-    }
-    return TEXTS[kind as MailKind].template as MailTemplate<never>;
-  };
-  const findProjectTemplate = ({ texts }: ProjectMailTexts, locale: string | undefined) => {
-    const candidates = [...withLanguage(locale), ...withLanguage(settings.locale), BUILT_IN_LOCALE, ...texts.keys()];
-    return texts.get(candidates.find((candidate) => texts.has(candidate))!)!;
-  };
+  const [defaultLanguage = 'en'] = languages;
+  const resetText = settings.templates?.passwordReset;
+
+  function findTemplate(kind: MailKind, recipient: string | undefined): FoundText {
+    const locales = [recipient, settings.locale, defaultLanguage];
+    if (kind === 'password-reset' && resetText !== undefined)
+      return { template: resetText, locale: locales.map(canonicalLocale).find((one) => one !== undefined)! };
+    const found = findText(locales, (candidate) => {
+      const own = replaced.get(kind)?.get(candidate) as MailTemplate<never> | undefined;
+      if (own !== undefined || !isLanguage(candidate) || !languages.includes(candidate)) return own;
+      return BUILT_IN_TEXTS[candidate][kind];
+    });
+    // The default language always has a built-in text.
+    return found!;
+  }
+
+  const findProjectTemplate = ({ texts }: ProjectMailTexts, recipient: string | undefined): FoundText =>
+    findText([recipient, settings.locale, defaultLanguage, 'en', ...texts.keys()], (one) => texts.get(one))!;
+
+  const write = async ({ template, locale }: FoundText, about: unknown) => template(about as never, { locale });
   const listProjectMails = () =>
     projectMails.map((mail) => ({
       kind: mail.kind,
       description: mail.description,
       origin: 'project' as const,
       locales: [...mail.texts.keys()],
-      render: async (locale: string) => findProjectTemplate(mail, locale)(mail.example as never),
+      render: (locale: string) => write(findProjectTemplate(mail, locale), mail.example),
     }));
-  const isReplaced = (kind: string) =>
-    (replaced.get(kind)?.size ?? 0) > 0 ||
-    (kind === 'password-reset' && settings.templates?.passwordReset !== undefined);
+  const isReplaced = (kind: MailKind) =>
+    (replaced.get(kind)?.size ?? 0) > 0 || (kind === 'password-reset' && resetText !== undefined);
   const listBuiltInMails = () =>
-    Object.entries(TEXTS).map(([kind, { description, example }]) => ({
+    (Object.keys(EXAMPLES) as MailKind[]).map((kind) => ({
       kind,
-      description,
+      description: '',
       origin: isReplaced(kind) ? ('replaced' as const) : ('built-in' as const),
-      locales: [...new Set([BUILT_IN_LOCALE, ...(replaced.get(kind)?.keys() ?? [])])],
-      render: async (locale: string) => findTemplate(kind, locale)(example as never),
+      locales: [...new Set([...languages, ...(replaced.get(kind)?.keys() ?? [])])],
+      render: (locale: string) => write(findTemplate(kind, locale), EXAMPLES[kind]),
     }));
   return {
-    render: async (kind, about, locale) => findTemplate(kind, locale)(about as never),
-    renderProjectMail: async (mail, about, locale) => findProjectTemplate(mail, locale)(about as never),
+    render: (kind, about, locale) => write(findTemplate(kind, locale), about),
+    renderProjectMail: (mail, about, locale) => write(findProjectTemplate(mail, locale), about),
     list: () => [...listProjectMails(), ...listBuiltInMails()],
   };
 }
 
 /** Whether an e-mail of Belfry has this kind. */
 export function isBuiltInMail(kind: string): boolean {
-  return Object.hasOwn(TEXTS, kind);
+  return Object.hasOwn(EXAMPLES, kind);
 }
 
 /** Checks the option `mailTexts` of `createApp`. */
@@ -135,8 +158,8 @@ export function checkMailOverrides(overrides: unknown, errors: ConfigErrors): vo
   }
   for (const [kind, templates] of Object.entries(overrides)) {
     const at = errors.at(kind);
-    if (!Object.hasOwn(TEXTS, kind)) {
-      errors.report(`"${kind}" is not an e-mail${suggestKnownNames(kind, 'e-mails', Object.keys(TEXTS))}`);
+    if (!Object.hasOwn(EXAMPLES, kind)) {
+      errors.report(`"${kind}" is not an e-mail${suggestKnownNames(kind, 'e-mails', Object.keys(EXAMPLES))}`);
     } else if (typeof templates !== 'object' || templates === null || Array.isArray(templates)) {
       at.report('must be an object of functions by locale, such as { de: (about) => ({ subject, text }) }');
     } else {

@@ -1,8 +1,9 @@
 import { escapeHtml } from '../../helpers/escape-html.ts';
+import type { Language } from '../../helpers/language.ts';
 import type { MailContent } from '../message.ts';
 
 /** A part of an e-mail: a paragraph, a link, a code to type, or a list. */
-type MailBlock = string | { link: string; label: string } | { code: string } | { list: readonly string[] };
+export type MailBlock = string | { link: string; label: string } | { code: string } | { list: readonly string[] };
 
 const FONT = 'font-family:system-ui,-apple-system,Segoe UI,Roboto,sans-serif;font-size:16px;line-height:1.5';
 const BUTTON =
@@ -24,21 +25,29 @@ function renderHtml(block: MailBlock): string {
 }
 
 /** Creates an e-mail from its parts, as text and as HTML. Values in the parts are escaped. */
-export function layOutMail(subject: string, blocks: readonly MailBlock[]): MailContent {
+export function layOutMail(language: Language, subject: string, blocks: readonly MailBlock[]): MailContent {
   return {
     subject,
     text: `${blocks.map(renderText).join('\n\n')}\n`,
-    html: `<div style="${FONT};max-width:560px">\n${blocks.map(renderHtml).join('\n')}\n</div>`,
+    html: `<div lang="${language}" style="${FONT};max-width:560px">\n${blocks.map(renderHtml).join('\n')}\n</div>`,
   };
 }
 
+type DurationUnit = 'minute' | 'hour' | 'day';
+
+const ENGLISH_UNITS: Readonly<Record<DurationUnit, readonly [one: string, many: string]>> = {
+  minute: ['minute', 'minutes'],
+  hour: ['hour', 'hours'],
+  day: ['day', 'days'],
+};
+
 /** Formats a duration: `1 minute`, `30 minutes`, `2 hours`, `7 days`. */
-export function formatMinutes(minutes: number): string {
-  const [count, unit] =
+export function formatMinutes(minutes: number, units = ENGLISH_UNITS): string {
+  const [count, unit]: [number, DurationUnit] =
     minutes >= 2880 && minutes % 1440 === 0
       ? [minutes / 1440, 'day']
       : minutes >= 120 && minutes % 60 === 0
         ? [minutes / 60, 'hour']
         : [Math.max(1, Math.round(minutes)), 'minute'];
-  return `${count} ${unit}${count === 1 ? '' : 's'}`;
+  return `${count} ${units[unit][count === 1 ? 0 : 1]}`;
 }

@@ -104,3 +104,9 @@ export interface MailVariables {
 
 /** The kind of an e-mail. */
 export type MailKind = keyof MailVariables;
+
+/** The kind of an e-mail about an account and the ways to sign in. */
+export type AccountMailKind = Exclude<
+  MailKind,
+  'webhook-created' | 'webhook-disabled' | 'webhooks-revoked' | 'data-export' | 'account-erased'
+>;

@@ -12,42 +12,45 @@ import {
   useSearchField,
 } from '../../console/kit.ts';
 import { MailPreview, viewParams } from './preview.tsx';
+import { kindName, texts } from './texts.ts';
 import type { CapturedMail, CapturedMailItem } from './types.ts';
+
+const { list } = texts;
 
 const CAPTURED = '/console/mails/captured';
 /** The interval in ms at which the list is read, because e-mails are captured at any time. */
 const READ_EVERY_MS = 2000;
+const SEND_CALL = 'app.mail.send({ to, subject, text })';
+/** The templates of e-mails that are stored under another name. */
+const TEMPLATES: Readonly<Record<string, string>> = { 'privacy-export': 'data-export' };
+const SERVER_SETTING = 'SMTP_URL';
 
 /** The kind of an e-mail; code of the project sends e-mails without one. */
 const Kind = ({ kind }: { kind: string | null }) =>
-  kind === null ? <span class="soft mails-kind">by your code</span> : <code>{kind}</code>;
+  kind === null ? <span class="soft mails-kind">{list.byCode}</span> : kindName(TEMPLATES[kind] ?? kind);
 
 const COLUMNS: TableColumn<CapturedMailItem>[] = [
   {
     name: 'subject',
-    label: 'Subject',
+    label: list.subject,
     render: ({ id, subject }) => <a href={hrefOf(`${CAPTURED}/${id}`, viewParams())}>{subject}</a>,
   },
-  { name: 'to', label: 'Recipient', render: ({ to }) => to },
-  { name: 'kind', label: 'Kind', render: ({ kind }) => <Kind kind={kind} /> },
-  { name: 'at', label: 'Captured', render: ({ createdAt }) => <Time value={createdAt} /> },
+  { name: 'to', label: list.recipient, render: ({ to }) => to },
+  { name: 'kind', label: list.kind, render: ({ kind }) => <Kind kind={kind} /> },
+  { name: 'at', label: list.at, render: ({ createdAt }) => <Time value={createdAt} /> },
 ];
 
 function NoMails({ isFiltered }: { isFiltered: boolean }) {
   if (isFiltered)
     return (
-      <Nothing title="No e-mail to this address">
-        <p>Change or clear the search.</p>
+      <Nothing title={list.noneFound}>
+        <p>{list.noneFoundHint}</p>
       </Nothing>
     );
   return (
-    <Nothing title="No e-mail has been captured yet">
+    <Nothing title={list.none}>
       <p>
-        Without a mail server, e-mails are not sent but kept here: register a user, for example, or call{' '}
-        <code>
-          app.mail.send({'{'} to, subject, text {'}'})
-        </code>
-        . With <code>SMTP_URL</code>, they are sent instead.
+        {list.noneHint} <code>{SEND_CALL}</code>. {list.withServer} <code>{SERVER_SETTING}</code>.
       </p>
     </Nothing>
   );
@@ -57,15 +60,15 @@ function NoMails({ isFiltered }: { isFiltered: boolean }) {
 export function CapturedPage() {
   const query = chosenParams(['recipient', 'after']);
   const recipient = useSearchField('recipient');
-  const list = useLoaded<CapturedMailItem[]>(hrefOf('/mails/captured', query), { everyMs: READ_EVERY_MS });
+  const mails = useLoaded<CapturedMailItem[]>(hrefOf('/mails/captured', query), { everyMs: READ_EVERY_MS });
   return (
-    <Page title="Captured e-mails" intro="Sent by the app in development, newest first. They are kept for a week.">
+    <Page title={list.title} intro={list.intro}>
       <div class="mails-search" role="search">
         <label>
-          Recipient <input {...recipient} maxlength={254} placeholder="Any address" />
+          {list.recipient} <input {...recipient} maxlength={254} placeholder={list.any} />
         </label>
       </div>
-      <Listing from={list} label="Captured e-mails" columns={COLUMNS} empty={<NoMails isFiltered={query.size > 0} />} />
+      <Listing from={mails} label={list.title} columns={COLUMNS} empty={<NoMails isFiltered={query.size > 0} />} />
     </Page>
   );
 }
@@ -75,15 +78,15 @@ export function CapturedMailPage({ id }: { id: string }) {
   const path = `/mails/captured/${encodeURIComponent(id)}`;
   const loaded = useLoaded<CapturedMail>(path);
   return (
-    <Page title={loaded.data?.subject ?? 'Captured e-mail'} back={{ href: CAPTURED, label: 'Captured e-mails' }}>
+    <Page title={loaded.data?.subject ?? list.single} back={{ href: CAPTURED, label: list.title }}>
       <Loaded from={loaded}>
         {(mail) => (
           <>
             <Facts
               of={[
-                ['Recipient', mail.to],
-                ['Kind', <Kind kind={mail.kind} />],
-                ['Captured', <Time value={mail.createdAt} />],
+                [list.recipient, mail.to],
+                [list.kind, <Kind kind={mail.kind} />],
+                [list.at, <Time value={mail.createdAt} />],
               ]}
             />
             <MailPreview mail={mail} path={path} />

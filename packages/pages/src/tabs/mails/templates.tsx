@@ -1,27 +1,49 @@
 import { createContext } from 'preact';
 import { useContext, useEffect } from 'preact/hooks';
-import { hrefOf, type Load, Loaded, navigate, Page, place, Status, setParams, useLoaded } from '../../console/kit.ts';
+import {
+  app,
+  Facts,
+  hrefOf,
+  type Load,
+  Loaded,
+  navigate,
+  Page,
+  place,
+  Status,
+  setParams,
+  useLoaded,
+} from '../../console/kit.ts';
 import { MailPreview, viewParams } from './preview.tsx';
-import type { Mail, MailKind } from './types.ts';
+import { SendTest } from './send-test.tsx';
+import { firstLocale, kindName, kindSummary, localeName, texts } from './texts.ts';
+import type { Mail, MailDelivery, MailKind } from './types.ts';
 
 export const MAILS = '/console/mails';
-const DEFAULT_LOCALE = 'en';
+/** The locale of an e-mail that the app does not have, so that the server says so. */
+const UNKNOWN_LOCALE = 'en';
+/** The settings of a mail server. */
+const SETTINGS = ['SMTP_URL', 'MAIL_FROM'];
 
 const GROUPS = [
-  { origin: 'project', title: 'Of your app' },
-  { origin: 'replaced', title: 'With your texts' },
-  { origin: 'built-in', title: 'Built-in' },
+  { origin: 'project', title: texts.origins.project },
+  { origin: 'replaced', title: texts.origins.replaced },
+  { origin: 'built-in', title: texts.origins.builtIn },
 ];
 
-/** The state of reading the list of all e-mails, which the pages of the tab share. */
-export const MailKindsContext = createContext<Load<MailKind[]> | undefined>(undefined);
+/** The state of reading the list of all e-mails. */
+type MailKinds = Load<MailKind[], MailDelivery>;
 
-/** The list of all e-mails, which the layout of the tab reads. */
-export function useMailKinds() {
-  const kinds = useContext(MailKindsContext);
-  if (kinds === undefined) throw new Error('This page must be within the layout of the tab');
-  return kinds;
-}
+/** The state that the pages of the tab share: the list of all e-mails, which the layout of the tab reads. */
+export const MailKindsContext = createContext<MailKinds>({
+  data: undefined,
+  meta: {},
+  error: undefined,
+  isLoading: true,
+  reload: async () => undefined,
+});
+
+/** The list of all e-mails. */
+export const useMailKinds = () => useContext(MailKindsContext);
 
 /** A link to a template, which keeps how e-mails are shown. */
 const templateHref = (kind: string) => hrefOf(`${MAILS}/texts/${encodeURIComponent(kind)}`, viewParams());
@@ -45,7 +67,7 @@ export function TemplateLinks({ kinds }: { kinds: MailKind[] }) {
               href={templateHref(kind)}
               aria-current={path === `${MAILS}/texts/${encodeURIComponent(kind)}` ? 'true' : undefined}
             >
-              {kind}
+              {kindName(kind)}
             </a>
           </li>
         ))}
@@ -63,18 +85,51 @@ export function FirstTemplate() {
   return null;
 }
 
-function LocaleChoice({ locales, locale }: { locales: string[]; locale: string | undefined }) {
+function LocaleChoice({ locales, locale }: { locales: string[]; locale: string }) {
   return (
     <label class="mails-locale">
-      Locale
+      {texts.locale}
       <select value={locale} onChange={(event) => setParams({ locale: event.currentTarget.value })}>
         {locales.map((one) => (
           <option key={one} value={one}>
-            {one}
+            {localeName(one)}
           </option>
         ))}
       </select>
     </label>
+  );
+}
+
+/** What to set if there is no mail server. */
+function NoServer() {
+  const { noServer } = texts;
+  const [url, from] = SETTINGS;
+  return (
+    <p class="banner warn mails-no-server" role="note">
+      <b>{noServer.title}</b>
+      <span>
+        {noServer.before} <code>{url}</code> {noServer.and} <code>{from}</code> {noServer.after}
+      </span>
+    </p>
+  );
+}
+
+/** The test, where it can be sent: in production, with a mail server. */
+function TestPart({ path }: { path: string }) {
+  const { delivery, testTo } = useMailKinds().meta;
+  if (delivery === 'none') return <NoServer />;
+  if (delivery !== 'server' || app.value.mode === 'development') return null;
+  return <SendTest key={path} path={path} to={testTo ?? null} />;
+}
+
+function TemplateFacts({ kind, origin }: MailKind) {
+  return (
+    <Facts
+      of={[
+        [texts.kind, <code>{kind}</code>],
+        [texts.origin, origin === 'replaced' ? <Status kind="neutral">{texts.replacedHint}</Status> : undefined],
+      ]}
+    />
   );
 }
 
@@ -83,23 +138,26 @@ export function TemplatePage({ kind }: { kind: string }) {
   const { data: kinds } = useMailKinds();
   const known = kinds?.find((one) => one.kind === kind);
   const locales = known?.locales ?? [];
-  const locale = place.value.params.get('locale') ?? (locales.includes(DEFAULT_LOCALE) ? DEFAULT_LOCALE : locales[0]);
+  const locale = place.value.params.get('locale') ?? firstLocale(locales) ?? UNKNOWN_LOCALE;
   // Without the list, the locales of an e-mail are not known.
   const isReady = kinds !== undefined || place.value.params.has('locale');
-  const path = `/mails/texts/${encodeURIComponent(kind)}/${encodeURIComponent(locale ?? DEFAULT_LOCALE)}`;
+  const path = `/mails/texts/${encodeURIComponent(kind)}/${encodeURIComponent(locale)}`;
   const loaded = useLoaded<Mail>(isReady ? path : undefined);
   return (
     <Page
-      title={kind}
-      intro={known?.description}
+      title={kindName(kind)}
+      intro={kindSummary(kind) ?? known?.description}
       actions={locales.length > 0 && <LocaleChoice locales={locales} locale={locale} />}
     >
-      {known?.origin === 'replaced' && (
-        <p class="mails-origin">
-          <Status kind="neutral">Your texts replace the built-in ones</Status>
-        </p>
-      )}
-      <Loaded from={loaded}>{(mail) => <MailPreview mail={mail} path={path} />}</Loaded>
+      {known && <TemplateFacts {...known} />}
+      <Loaded from={loaded}>
+        {(mail) => (
+          <>
+            <TestPart path={path} />
+            <MailPreview mail={mail} path={path} />
+          </>
+        )}
+      </Loaded>
       {loaded.error && (
         <ul class="mails-problems">
           {Object.entries(loaded.error.details).map(([name, problem]) => (

@@ -1,13 +1,8 @@
-import type { MailContent } from '../message.ts';
-import type { MailTexts } from './account-texts.ts';
-import { layOutMail } from './layout.ts';
-import type { MailVariables, MailWebhook } from './variables.ts';
+import type { MailContent, MailTemplate } from '../message.ts';
+import { layOutMail, type MailBlock } from './layout.ts';
+import type { AccountMailKind, MailKind, MailVariables, MailWebhook } from './variables.ts';
 
-const EXAMPLE_WEBHOOK = {
-  id: '665f1c0a9b1e8a0012345678',
-  events: ['post.created'],
-  createdAt: '2026-11-24T10:15:00.000Z',
-};
+const layOut = (subject: string, blocks: readonly MailBlock[]): MailContent => layOutMail('en', subject, blocks);
 
 const at = (appHost: string | undefined) => (appHost === undefined ? '' : ` at ${appHost}`);
 
@@ -23,7 +18,7 @@ function composeDisabled({ webhook, appHost }: MailVariables['webhook-disabled']
       : disabledReason === 'key_ended'
         ? 'It was created or changed with an API key that was revoked or has expired. Check its URL before you enable it.'
         : `The last ${consecutiveFailures} deliveries failed on every attempt. The last error: ${lastError}.`;
-  return layOutMail('Your webhook endpoint was disabled', [
+  return layOut('Your webhook endpoint was disabled', [
     `Your webhook endpoint ${describeWebhook(webhook, at(appHost))}, was disabled.`,
     why,
     `Nothing more is sent to it. When its receiver works again, enable it: PATCH /api/webhooks/${id} with { "enabled": true }. Changes until then are not sent later.`,
@@ -33,7 +28,7 @@ function composeDisabled({ webhook, appHost }: MailVariables['webhook-disabled']
 function composeRevoked({ webhooks, appHost }: MailVariables['webhooks-revoked']): MailContent {
   const [what, them, urls] =
     webhooks.length === 1 ? ['endpoint was', 'it', 'its URL'] : ['endpoints were', 'them', 'their URLs'];
-  return layOutMail(`Your webhook ${what} disabled`, [
+  return layOut(`Your webhook ${what} disabled`, [
     `The password of your account${at(appHost)} was reset or changed, or you signed out everywhere. Therefore your webhook ${what} disabled:`,
     { list: webhooks.map((webhook) => describeWebhook(webhook, '')) },
     `Anyone who was signed in to your account before may have created ${them}, or changed ${urls}. Nothing is sent until you enable ${them}. Changes that happen before that are not sent later.`,
@@ -47,7 +42,7 @@ function composeCreated({ webhook, byKey, appHost }: MailVariables['webhook-crea
   const remedy = byKey
     ? 'If it was not you, delete it and revoke the API key that created it'
     : 'If it was not you, delete it and change your password';
-  return layOutMail('A webhook endpoint was created in your account', [
+  return layOut('A webhook endpoint was created in your account', [
     `The webhook endpoint ${id} was created in your account${at(appHost)} on ${createdAt.slice(0, 10)}, ${byKey ? 'with one of your API keys' : 'by a signed-in session'}. It receives ${events.join(', ')}: ${reach}.`,
     `If it was you, do nothing. To see where it sends: GET /api/webhooks/${id}.`,
     `${remedy}: DELETE /api/webhooks/${id}. A new password disables all your webhook endpoints.`,
@@ -57,7 +52,7 @@ function composeCreated({ webhook, byKey, appHost }: MailVariables['webhook-crea
 function composeExport({ link, appHost, expiresAt, userId }: MailVariables['data-export']): MailContent {
   const what = userId === undefined ? 'your personal data' : `the personal data of the user ${userId}`;
   const warning = 'If you did not request it, change your password: someone else may be signed in as you.';
-  return layOutMail(userId === undefined ? 'Your data is ready' : 'The data of a user is ready', [
+  return layOut(userId === undefined ? 'Your data is ready' : 'The data of a user is ready', [
     `The export of ${what} at ${appHost} is ready.`,
     `Anyone with this link can download it until ${expiresAt.slice(0, 16).replace('T', ' ')} UTC:`,
     { link, label: 'Download the data' },
@@ -67,7 +62,7 @@ function composeExport({ link, appHost, expiresAt, userId }: MailVariables['data
 
 function composeErased({ kept, appHost }: MailVariables['account-erased']): MailContent {
   const lines = kept.map(({ name, why }) => `${name}: ${why}`);
-  return layOutMail('Your account was erased', [
+  return layOut('Your account was erased', [
     `Your account${at(appHost)} and its data were erased. This cannot be undone, and no one can sign in to it anymore.`,
     ...(lines.length === 0 ? [] : ['Data that is kept, and why:', { list: lines }]),
     'Your e-mail address is deleted once this message is sent.',
@@ -75,45 +70,12 @@ function composeErased({ kept, appHost }: MailVariables['account-erased']): Mail
 }
 
 /** The e-mails of webhooks and of privacy. They contain neither the URL of an endpoint nor any other text that the owner chose. */
-export const NOTICE_TEXTS: MailTexts<
-  'webhook-created' | 'webhook-disabled' | 'webhooks-revoked' | 'data-export' | 'account-erased'
-> = {
-  'webhook-created': {
-    description: 'Sent after a webhook endpoint was created',
-    template: composeCreated,
-    example: { webhook: { ...EXAMPLE_WEBHOOK, scope: 'own' }, byKey: false, appHost: 'app.example.com' },
-  },
-  'webhook-disabled': {
-    description: 'Sent after a webhook endpoint was disabled because its deliveries failed or its API key ended',
-    template: composeDisabled,
-    example: {
-      webhook: {
-        ...EXAMPLE_WEBHOOK,
-        disabledReason: 'failing',
-        consecutiveFailures: 5,
-        lastError: 'The receiver responded with status 500',
-      },
-      appHost: 'app.example.com',
-    },
-  },
-  'webhooks-revoked': {
-    description: 'Sent after the webhook endpoints of a user were disabled together with other credentials',
-    template: composeRevoked,
-    example: { webhooks: [EXAMPLE_WEBHOOK], appHost: 'app.example.com' },
-  },
-  'data-export': {
-    description: 'Sent when a data export can be downloaded',
-    template: composeExport,
-    example: {
-      link: 'https://app.example.com/api/auth/exports/4f0c9d…',
-      appHost: 'app.example.com',
-      expiresAt: '2026-11-26T10:15:00.000Z',
-      userId: undefined,
-    },
-  },
-  'account-erased': {
-    description: 'Sent after an account was erased',
-    template: composeErased,
-    example: { kept: [{ name: 'invoice', why: 'the law requires it for ten years' }], appHost: 'app.example.com' },
-  },
+export const NOTICE_TEXTS: {
+  readonly [K in Exclude<MailKind, AccountMailKind>]: MailTemplate<MailVariables[K]>;
+} = {
+  'webhook-created': composeCreated,
+  'webhook-disabled': composeDisabled,
+  'webhooks-revoked': composeRevoked,
+  'data-export': composeExport,
+  'account-erased': composeErased,
 };
