@@ -6,7 +6,7 @@ import type { CallerTransaction } from '../declare/service.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { CompiledJobs } from './declarations/declarations.ts';
 import { createJobMetrics } from './metrics.ts';
-import { createJobOverviewReader } from './overview.ts';
+import { createJobBacklog, createJobOverviewReader } from './overview.ts';
 import { createEnqueue, findDeclaredJob } from './queue/enqueue.ts';
 import { createQueueEntries, queueOfJob } from './queue/queue.ts';
 import { createJobRecords } from './records.ts';
@@ -93,6 +93,7 @@ export function createJobs(
               'job-worker': () =>
                 startJobWorker(platform, jobs, { loadUser, context: { ...context, jobs: api } }, metrics),
             },
+            backlogs: [createJobBacklog(database, [...jobs.keys()])],
           }
         : {}),
     }),

@@ -6,7 +6,9 @@ import {
   type ScheduleState,
 } from '../declare/job-queue.ts';
 import type { Database } from '../platform/data/postgres/database.ts';
+import { type Backlog, createBacklogReader } from '../platform/work/leased-work/backlog.ts';
 import type { CompiledJob, CompiledJobs } from './declarations/declarations.ts';
+import { isJobQueue } from './queue/queue.ts';
 import type { CompiledSchedule } from './schedules/declarations.ts';
 
 /** The number of jobs at which counting stops: of waiting jobs for each kind, of the others for each part of the count. */
@@ -90,3 +92,17 @@ export function createJobOverviewReader(
     };
   };
 }
+
+// For each kind, the due jobs are the first in background_jobs_waiting_index.
+const DUE_JOBS = `
+  select waiting.run_at from unnest($1::text[]) as declared(name) cross join lateral (
+    select run_at from background_jobs where status = 'waiting' and name = declared.name and run_at <= now()
+    order by run_at limit ${MAX_COUNTED}) waiting`;
+
+/** The declared jobs that wait for a worker. */
+export const createJobBacklog = (database: Database, names: readonly string[]): Backlog<'job-worker'> => ({
+  role: 'job-worker',
+  names: ['background job', 'background jobs'],
+  ownsQueue: isJobQueue,
+  read: createBacklogReader(database, DUE_JOBS, [names]),
+});

@@ -20,19 +20,31 @@ const slow = defineJob('slow', {
 });
 const importFeed = defineJob('import-feed', {
   description: 'Imports the posts of a feed',
-  input: z.strictObject({ url: z.string(), fails: z.boolean().default(false) }),
+  input: z.strictObject({
+    url: z.url().meta({ title: 'Address of the feed', description: 'RSS or Atom' }),
+    fails: z.boolean().default(false),
+    maxPosts: z.int().min(1).max(50).optional(),
+    since: z.iso.date().optional(),
+    mode: z.enum(['all', 'new']).optional(),
+    tags: z.array(z.string()).optional(),
+    author: z.object({ name: z.string(), mail: z.email().nullable() }).optional(),
+  }),
   retry: { attempts: 1 },
   run({ input, attempt }) {
     if (input.fails) throw new Error(`<b>The feed ${input.url} does not respond</b>`);
-    return { attempt, posts: 12 };
+    return { attempt, importedPosts: 12, byAuthor: [{ name: 'Ada', posts: 12 }] };
   },
+});
+const rename = defineJob('rename', {
+  input: z.union([z.string(), z.strictObject({ to: z.string() })]),
+  run: ({ input }) => input,
 });
 const longest = defineJob(`w${'ww-ww'.repeat(11)}`, { run: () => undefined });
 
 const { app, url } = await startTestApp(
   {
     resources: [defineUser()],
-    jobs: [importFeed, slow, longest],
+    jobs: [importFeed, slow, rename, longest],
     schedules: [
       { cron: '0 2 * * *', timeZone: 'Europe/Berlin', job: importFeed, input: { url: 'https://example.com' } },
     ],
@@ -53,6 +65,12 @@ const runLinks = (page: Page) => page.getByRole('table', { name: 'Jobs' }).locat
 const untilStatus = (page: Page, status: string) =>
   expect.poll(() => page.locator('.jobs-status').textContent(), { timeout: 60_000 }).toBe(status);
 
+/** Submits the form, and agrees to what it will run. */
+async function runNow(page: Page) {
+  await page.getByRole('form', { name: 'Run a job' }).getByRole('button', { name: 'Run now' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Run now' }).click();
+}
+
 browserTest('without declared jobs, the page shows how to declare one, on every screen', 120_000, async () => {
   const { page, pageErrors } = await openJobs('', without.url);
   await page.getByRole('heading', { name: 'This app declares no jobs' }).waitFor();
@@ -67,17 +85,17 @@ browserTest(
   120_000,
   async () => {
     const { page, pageErrors } = await openJobs();
-    await page.getByRole('link', { name: 'Enqueue slow' }).click();
-    const form = page.getByRole('form', { name: 'Enqueue a job' });
+    await page.getByRole('link', { name: 'Run Slow' }).click();
+    const form = page.getByRole('form', { name: 'Run a job' });
     expect(await form.getByLabel('Job', { exact: true }).inputValue()).toBe('slow');
-    expect(await form.getByLabel('Input (JSON)').isDisabled()).toBe(true);
-    await form.getByRole('button', { name: 'Enqueue' }).click();
+    await form.getByText('This job needs no input.').waitFor();
+    await runNow(page);
     await untilStatus(page, 'Running');
     await page.getByText(`3 of 7 · ${WIDE}`).waitFor();
     await page.getByRole('button', { name: 'Cancel' }).focus();
     await page.keyboard.press('Enter');
     await untilStatus(page, 'Cancelled');
-    await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('slow');
+    await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Slow');
     await page.getByRole('navigation', { name: 'Jobs' }).getByRole('link', { name: 'Overview' }).click();
     await page.getByRole('link', { name: '1 cancelled' }).last().click();
     expect(await page.getByLabel('Status').inputValue()).toBe('cancelled');
@@ -95,27 +113,121 @@ browserTest(
   },
 );
 
-browserTest('a failed job shows its input and error as text, and a refusal names the field', 120_000, async () => {
+browserTest('a job runs with the values of a form, and its page shows the result as it ends', 120_000, async () => {
+  const { page, pageErrors } = await openJobs('/enqueue?job=import-feed');
+  const form = page.getByRole('form', { name: 'Run a job' });
+  await form.getByText('RSS or Atom').waitFor();
+  await form.getByLabel('Address of the feed').fill('https://example.com/<i>');
+  await form.getByLabel('Max posts').fill('5');
+  await form.getByLabel('Since').fill('2030-01-31');
+  await form.getByLabel('Mode').selectOption('new');
+  await form.getByRole('button', { name: 'Add an item' }).click();
+  await form.getByRole('textbox', { name: 'Item 1 of Tags' }).fill('news');
+  await form.getByRole('button', { name: 'Add an item' }).click();
+  await form.getByRole('button', { name: 'Add a value' }).click();
+  await form.getByLabel('Name').fill('Ada');
+  await form.getByRole('button', { name: 'Run now' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Run “Import feed”?' });
+  await dialog.getByText('It starts at once, with these values:').waitFor();
+  await dialog.getByText('No (default)').waitFor();
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+  expect(await form.getByLabel('Max posts').inputValue()).toBe('5');
+  await runNow(page);
+  await untilStatus(page, 'Succeeded');
+  const result = page.getByRole('region', { name: 'Result', exact: true });
+  expect(await result.locator('dt').allTextContents()).toEqual([
+    'Attempt',
+    'By author',
+    'Name',
+    'Posts',
+    'Imported posts',
+  ]);
+  const id = new URL(page.url()).pathname.split('/').at(-1)!;
+  expect((await app.jobs.get(id))?.input).toEqual({
+    url: 'https://example.com/<i>',
+    maxPosts: 5,
+    since: '2030-01-31',
+    mode: 'new',
+    tags: ['news'],
+    author: { name: 'Ada', mail: null },
+  });
+  await page.getByText('A request without a signed-in user').waitFor();
+  const input = page.getByRole('region', { name: 'Input', exact: true });
+  await input.getByText('Show as JSON').click();
+  await input.getByText('"maxPosts": 5').waitFor();
+  await page.getByRole('link', { name: 'Run again…' }).click();
+  expect(await form.getByLabel('Address of the feed').inputValue()).toBe('https://example.com/<i>');
+  expect(await form.getByLabel('Name').inputValue()).toBe('Ada');
+  expect(pageErrors).toEqual([]);
+});
+
+browserTest('a refusal names each field, and the form and its JSON are two views of one input', 120_000, async () => {
   const { page } = await openJobs('/enqueue?job=import-feed');
-  const form = page.getByRole('form', { name: 'Enqueue a job' });
-  const enqueue = async (input: string) => {
-    await form.getByLabel('Input (JSON)').fill(input);
-    await form.getByRole('button', { name: 'Enqueue' }).click();
-  };
-  await enqueue('{ url: 1 }');
-  await page.getByRole('alert').getByText('The input must be JSON').waitFor();
-  await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('enqueue-input');
-  await enqueue('{}');
-  await page.getByRole('alert').getByText('input.url: Is required').waitFor();
-  await enqueue('{ "url": "https://example.com/<i>", "fails": true }');
+  const form = page.getByRole('form', { name: 'Run a job' });
+  await form.getByLabel('Max posts').fill('many');
+  await form.getByRole('button', { name: 'Run now' }).click();
+  await page.getByRole('alert').getByText('Some values are not valid.').waitFor();
+  await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('field-maxPosts');
+  await form.getByLabel('Max posts').fill('51');
+  await form.getByRole('button', { name: 'Add a value' }).click();
+  await runNow(page);
+  const errorOf = (name: string) => form.locator(`[data-field="${name}"] .field-error`).textContent();
+  await expect.poll(() => form.locator('.field-error:not(:empty)').count()).toBe(2);
+  expect(await errorOf('url')).toBe('Is required');
+  expect(await errorOf('maxPosts')).toContain('50');
+  await form.getByRole('button', { name: 'JSON' }).click();
+  const json = form.getByLabel('Input (JSON)');
+  expect(JSON.parse(await json.inputValue())).toEqual({ maxPosts: 51 });
+  await json.fill('{ "maxPosts": ');
+  await form.getByText('Is not valid JSON: see line 1').waitFor();
+  await json.fill('{ "url": "https://example.com", "author": { "mail": "x" }, "extra": 1 }');
+  await form.getByRole('button', { name: 'Form', exact: true }).click();
+  await page.getByText('The form cannot show this input.').waitFor();
+  await json.fill('{ "url": "https://example.com", "author": { "mail": "x" } }');
+  await form.getByRole('button', { name: 'Form', exact: true }).click();
+  await runNow(page);
+  await expect.poll(() => errorOf('author')).toContain('Name: Is required · Mail: Invalid email');
+});
+
+browserTest('an input that no form can express is edited as JSON', 120_000, async () => {
+  const { page } = await openJobs('/enqueue?job=rename');
+  const form = page.getByRole('form', { name: 'Run a job' });
+  await form.getByText('The input of this job cannot be shown as a form.').waitFor();
+  await form.getByLabel('Input (JSON)').fill('5');
+  await runNow(page);
+  await form.getByRole('alert').getByText('Invalid input').waitFor();
+  await form.getByLabel('Input (JSON)').fill('"Ada"');
+  const kind = form.getByLabel('Job', { exact: true });
+  await kind.selectOption('slow');
+  await page.getByRole('dialog', { name: 'Choose another job?' }).getByRole('button', { name: 'Cancel' }).click();
+  expect([await kind.inputValue(), await form.getByLabel('Input (JSON)').inputValue()]).toEqual(['rename', '"Ada"']);
+  await form.getByLabel('Run at').fill('2030-01-31T12:00');
+  await form.getByText('More options').click();
+  await form.getByLabel('Unique key').fill('one');
+  await form.getByRole('button', { name: 'Run at this time' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText(/It starts at Jan 31, 2030, 12:00.PM/).waitFor();
+  await dialog.getByRole('button', { name: 'Run at this time' }).click();
+  await untilStatus(page, 'Planned');
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  await untilStatus(page, 'Cancelled');
+  await page.getByRole('button', { name: 'Retry' }).click();
+  await dialog.getByText(/It was planned for Jan 31, 2030, 12:00.PM and was cancelled/).waitFor();
+  await dialog.getByRole('button', { name: 'Run now' }).click();
+  await untilStatus(page, 'Succeeded');
+});
+
+browserTest('a failed job shows its input and error as text', 120_000, async () => {
+  const failed = await app.jobs.enqueue(importFeed, { url: 'https://example.com/<i>', fails: true });
+  const { page } = await openJobs(`/runs/${failed.id}`);
   await untilStatus(page, 'Failed');
   expect(await page.getByRole('alert').count()).toBe(0);
   expect(await page.getByRole('region', { name: 'Text of the error' }).textContent()).toBe(
     'Error: <b>The feed https://example.com/<i> does not respond</b>',
   );
-  expect(await page.getByRole('region', { name: 'JSON of the input' }).textContent()).toContain(
-    '"url": "https://example.com/<i>"',
-  );
+  await page.getByText('1 of at most 1').waitFor();
+  await page.getByText('The app itself').waitFor();
+  await page.getByRole('link', { name: 'https://example.com/<i>' }).waitFor();
   await page.getByRole('navigation', { name: 'Jobs' }).getByRole('link', { name: 'Overview' }).click();
   await page.getByText('0 2 * * *').waitFor();
   await page.getByText('Europe/Berlin').waitFor();
@@ -141,7 +253,7 @@ browserTest(
     await page.goBack();
     await untilCount(20);
     await runLinks(page).nth(3).click();
-    await untilStatus(page, 'Waiting');
+    await untilStatus(page, 'Planned');
     await page.goBack();
     await page.getByLabel('Status').selectOption('succeeded');
     await page.getByText('No stored job matches the filter.').waitFor();
@@ -164,13 +276,16 @@ browserTest(
     await checkScreens(page, 'console-jobs-overview');
     await page.goto(`${url}/console/jobs/runs`);
     await runLinks(page).first().waitFor();
-    await checkScreens(page, 'console-jobs-list', [360, 1280]);
+    await checkScreens(page, 'console-jobs-list', [390, 1280]);
+    expect(await page.locator('.jobs-detail:empty').count()).toBe(0);
     await page.goto(`${url}/console/jobs/enqueue`);
-    await page.getByLabel('Unique key').waitFor();
-    await checkScreens(page, 'console-jobs-enqueue', [360, 1280]);
-    const seen = await pressTabUntil(page, `document.activeElement.textContent.trim() === 'Enqueue'`);
-    expect(new Set(seen.map(({ tag }) => tag))).toEqual(new Set(['A', 'SELECT', 'TEXTAREA', 'INPUT', 'BUTTON']));
+    await page.getByLabel('Address of the feed').waitFor();
+    const seen = await pressTabUntil(page, `document.activeElement.textContent.trim() === 'Run now'`);
+    expect(new Set(seen.map(({ tag }) => tag))).toEqual(new Set(['A', 'SELECT', 'SUMMARY', 'INPUT', 'BUTTON']));
     expect(seen.filter(({ isOutlined }) => !isOutlined)).toEqual([]);
+    await page.getByRole('button', { name: 'Add a value' }).click();
+    await page.getByText('More options').click();
+    await checkScreens(page, 'console-jobs-run-form', [390, 1280]);
     releaseSlow();
     expect(pageErrors).toEqual([]);
   },

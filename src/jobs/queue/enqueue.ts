@@ -7,6 +7,7 @@ import { suggestKnownNames } from '../../platform/helpers/did-you-mean.ts';
 import { ApiError, type ErrorDetails, validationError } from '../../platform/helpers/errors.ts';
 import { newId } from '../../platform/helpers/ids.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { parseDateToIso } from '../../records/fields/types/date.ts';
 import { currentActor } from '../../rules/acting.ts';
 import { type CompiledJob, type CompiledJobs, checkInput } from '../declarations/declarations.ts';
 import { checkOptionNames, toStorableJson } from '../declarations/values.ts';
@@ -45,7 +46,9 @@ type EnqueueDependencies = Pick<Platform, 'database' | 'queues' | 'tracing'>;
 
 function findRunAtError(runAt: unknown): string | undefined {
   const isTime = runAt instanceof Date || typeof runAt === 'string' || typeof runAt === 'number';
-  const at = isTime ? new Date(runAt as string).getTime() : Number.NaN;
+  // Date.parse reads 30 February as a day in March.
+  const isDay = typeof runAt !== 'string' || !/^\d{4}-\d{2}-\d{2}/.test(runAt) || parseDateToIso(runAt) !== undefined;
+  const at = isTime && isDay ? new Date(runAt as string).getTime() : Number.NaN;
   if (Number.isNaN(at)) return 'Must be a time: a Date, ISO 8601 or epoch milliseconds';
   const end = new Date();
   end.setUTCFullYear(end.getUTCFullYear() + MAX_YEARS_AHEAD);

@@ -9,10 +9,15 @@ const MAX_DELAY_MS = 86_400_000;
  */
 export const LATE_COMMIT_MS = 1000;
 
+const PREFIX = 'job.';
+
 /** Returns the queue of a job. Each job has its own, so that each has its own concurrency and a slow one does not delay others. */
 export function queueOfJob(name: string): string {
-  return `job.${name}`;
+  return PREFIX + name;
 }
+
+/** Whether a queue is that of a job. */
+export const isJobQueue = (name: string): boolean => name.startsWith(PREFIX);
 
 /** The name of entries that stand for all due jobs of a kind. */
 export const WAKE_UP = 'wake-up';

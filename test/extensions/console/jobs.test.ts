@@ -60,9 +60,9 @@ test('the overview has the declared jobs with their counts, the others that are 
   const none = { waiting: 0, running: 0, succeeded: 0, failed: 0, cancelled: 0 };
   const kind = { description: null, isDeclared: true, hasInput: false, scheduled: 0 };
   expect(kinds).toEqual([
-    { ...kind, name: 'tidy', description: 'Tidies up', hasInput: true, counts: { ...none, failed: 1 } },
-    { ...kind, name: 'later', counts: { ...none, waiting: 1 }, scheduled: 1 },
-    { ...kind, name: 'former', isDeclared: false, counts: { ...none, waiting: 1 } },
+    { ...kind, name: 'tidy', label: 'Tidy', description: 'Tidies up', hasInput: true, counts: { ...none, failed: 1 } },
+    { ...kind, name: 'later', label: 'Later', counts: { ...none, waiting: 1 }, scheduled: 1 },
+    { ...kind, name: 'former', label: 'Former', isDeclared: false, counts: { ...none, waiting: 1 } },
   ]);
   expect(cappedStatuses).toEqual([]);
   const tick = expect.stringMatching(/^\d{4}-\d\d-\d\dT/);
@@ -111,10 +111,12 @@ test('a job is shown with input, result and error, and can be enqueued, cancelle
   expect((await call('POST', `${RUNS}/${id}/retry`)).body.data).toMatchObject({ id, status: 'waiting' });
   await untilStatus(id, 'succeeded');
   expect((await call('GET', `${RUNS}/${id}`)).body.data).toMatchObject({
-    input: { days: 7 },
-    result: { tidied: 7 },
+    label: 'Tidy',
+    input: { rows: [{ label: 'Days', value: 7 }], json: '{\n  "days": 7\n}', isCut: false },
+    result: { rows: [{ label: 'Tidied', value: 7 }], json: '{\n  "tidied": 7\n}', isCut: false },
     uniqueKey: 'k',
     attempts: 1,
+    maxAttempts: 1,
   });
   const refused = await call('POST', `${RUNS}/${id}/cancel`);
   expect([refused.status, refused.body.error.message]).toEqual([
@@ -138,7 +140,7 @@ test.each([
 });
 
 test.each(['nope', '665f1c0a9b1e8a0012345678'])('an unknown job responds 404: %s', async (id) => {
-  expect((await call('GET', `${RUNS}/${id}`)).status).toBe(404);
+  for (const path of [id, `${id}/input`]) expect((await call('GET', `${RUNS}/${path}`)).status).toBe(404);
   for (const verb of ['retry', 'cancel']) expect((await call('POST', `${RUNS}/${id}/${verb}`)).status).toBe(404);
 });
 
@@ -198,6 +200,8 @@ test('in production, administrators alone see and change jobs, and the audit tra
     ['GET', `${API}/overview`],
     ['GET', RUNS],
     ['GET', `${RUNS}/${id}`],
+    ['GET', `${RUNS}/${id}/input`],
+    ['GET', `${API}/kinds/tidy`],
     ['POST', RUNS, { job: 'tidy', input: { days: 1234 }, runAt: inAnHour() }],
     ['POST', `${RUNS}/${id}/cancel`],
     ['POST', `${RUNS}/${id}/retry`],
@@ -207,6 +211,8 @@ test('in production, administrators alone see and change jobs, and the audit tra
     expect((await ada.call(method, path, body)).status, path).toBe(403);
     expect((await admin.call(method, path, body)).status, path).toBeOneOf([200, 201]);
   }
+  const [ran] = (await admin.call('GET', `${RUNS}?job=tidy`)).body.data;
+  expect(ran).toMatchObject({ user: admin.id, schedule: null, requestId: expect.any(String) });
   const readTrail = async () => (await admin.call('GET', '/api/admin/audit?resource=jobs')).body.data;
   await expect.poll(readTrail, { timeout: 60_000 }).toMatchObject([
     { action: 'console.jobRetried', record: id, user: admin.id, via: 'console' },

@@ -137,6 +137,7 @@ test('input with escaped characters is stored unchanged', async () => {
 
 test.each([
   [{ runAt: 'soon' }, { runAt: expect.stringContaining('Must be a time') }],
+  [{ runAt: '2027-02-30T00:00:00Z' }, { runAt: expect.stringContaining('Must be a time') }],
   [{ runAt: Number.NaN }, { runAt: expect.stringContaining('Must be a time') }],
   [{ runAt: new Date(Number.NaN) }, { runAt: expect.stringContaining('Must be a time') }],
   [{ runAt: Number.POSITIVE_INFINITY }, { runAt: expect.stringContaining('Must be a time') }],

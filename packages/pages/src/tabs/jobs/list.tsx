@@ -1,4 +1,5 @@
 import {
+  durationText,
   FilterForm,
   hrefOf,
   Listing,
@@ -6,64 +7,81 @@ import {
   Page,
   place,
   SelectFilter,
-  sentenceCase,
   type TableColumn,
   Time,
   useLoaded,
 } from '../../console/kit.ts';
 import { filterParams, JOBS, type JobFilter, jobsHref, progressText, StatusBadge, useOverview } from './status.tsx';
+import { texts } from './texts.ts';
 import { type JobItem, type JobStatus, STATUSES } from './types.ts';
 
 /** The interval in ms at which the list is read, because another process may run the jobs. */
 const READ_EVERY_MS = 1000;
-const STATUS_OPTIONS = STATUSES.map((status): [string, string] => [status, sentenceCase(status)]);
+const STATUS_OPTIONS = STATUSES.map((status): [string, string] => [status, texts.states[status]]);
+const { list } = texts;
+
+const TimeWith = ({ label, at }: { label: string; at: string }) => (
+  <>
+    {label} <Time value={at} />
+  </>
+);
+
+/** How a job ended, which is neither waiting nor running. */
+function Ending({ job: { status, error, startedAt, finishedAt, schedule } }: { job: JobItem }) {
+  if (error !== null && status !== 'cancelled') return error;
+  if (status === 'cancelled') return finishedAt && <TimeWith label={list.ended} at={finishedAt} />;
+  const took = startedAt && finishedAt && list.took(durationText(Date.parse(finishedAt) - Date.parse(startedAt)));
+  return [took, schedule && list.bySchedule(schedule)].filter(Boolean).join(', ');
+}
 
 /** What matters about a job, by its status. */
-function Detail({ job: { status, error, progress, runAt, attempts, schedule } }: { job: JobItem }) {
+function Detail({ job }: { job: JobItem }) {
+  const { status, error, progress, runAt, startedAt, attempts } = job;
   if (status === 'waiting' && attempts > 0)
     return (
       <>
-        Next attempt <Time value={runAt} />: {error}
+        <TimeWith label={list.nextAttempt} at={runAt} />: {error}
       </>
     );
-  if (status === 'waiting')
-    return (
-      <>
-        Due <Time value={runAt} />
-      </>
-    );
-  if (status === 'running' && progress !== null) return progressText(progress);
-  return error ?? (schedule === null ? '' : `By the schedule ${schedule}`);
+  if (status === 'waiting') return <TimeWith label={list.due} at={runAt} />;
+  if (status !== 'running') return <Ending job={job} />;
+  return progress === null ? <TimeWith label={list.started} at={startedAt ?? runAt} /> : progressText(progress);
 }
 
 const columnsFor = (filter: JobFilter): TableColumn<JobItem>[] => [
   {
     name: 'job',
-    label: 'Job',
-    render: ({ job, id }) => <a href={jobsHref(filter, id)}>{job}</a>,
+    label: texts.job,
+    render: ({ job, label, id }) => (
+      <a href={jobsHref(filter, id)} title={job}>
+        {label}
+      </a>
+    ),
   },
-  { name: 'status', label: 'Status', render: ({ status }) => <StatusBadge status={status} /> },
+  { name: 'status', label: list.status, render: (job) => <StatusBadge job={job} /> },
   {
     name: 'detail',
-    label: 'Detail',
+    label: list.detail,
     render: (job) => (
       <span class="jobs-detail">
         <Detail job={job} />
       </span>
     ),
   },
-  { name: 'attempts', label: 'Attempts', isNumber: true, render: ({ attempts }) => attempts },
-  { name: 'enqueued', label: 'Enqueued', render: ({ createdAt }) => <Time value={createdAt} /> },
+  { name: 'attempts', label: list.attempts, isNumber: true, render: ({ attempts }) => attempts },
+  { name: 'enqueued', label: list.enqueued, render: ({ createdAt }) => <Time value={createdAt} /> },
 ];
 
 function Filters({ job, fixedStatus }: { job: string | undefined; fixedStatus: JobStatus | undefined }) {
   const kinds = useOverview().data?.kinds ?? [];
-  const names = new Set([...kinds.map(({ name }) => name), ...(job === undefined ? [] : [job])]);
+  const labels = new Map(kinds.map(({ name, label }) => [name, label]));
+  // The address may name a job that the app no longer knows.
+  if (job !== undefined && !labels.has(job)) labels.set(job, job);
   return (
-    <FilterForm kind="jobs-filters" label="Filter the jobs">
-      <SelectFilter name="job" label="Job" all="All jobs" options={[...names].map((name) => [name, name])} />
+    <FilterForm kind="jobs-filters" label={list.filter}>
+      <SelectFilter name="job" label={texts.job} all={list.anyJob} options={[...labels]} />
       {fixedStatus === undefined && (
-        <SelectFilter name="status" label="Status" all="All statuses" options={STATUS_OPTIONS} />
+        <SelectFilter name="status" label={list.status} all={list.anyStatus} options={STATUS_OPTIONS} />
       )}
     </FilterForm>
   );
@@ -72,21 +90,21 @@ function Filters({ job, fixedStatus }: { job: string | undefined; fixedStatus: J
 function NoJobs({ isFiltered, fixedStatus }: { isFiltered: boolean; fixedStatus: JobStatus | undefined }) {
   if (fixedStatus === 'failed')
     return (
-      <Nothing title="No failed jobs">
-        <p>Jobs appear here when their last attempt has failed.</p>
+      <Nothing title={list.noFailed}>
+        <p>{list.noFailedText}</p>
       </Nothing>
     );
   if (isFiltered)
     return (
-      <Nothing title="No jobs">
-        <p>No stored job matches the filter.</p>
+      <Nothing title={list.noMatch}>
+        <p>{list.noMatchText}</p>
       </Nothing>
     );
   return (
-    <Nothing title="No jobs yet">
+    <Nothing title={list.nothing}>
+      <p>{list.nothingText}</p>
       <p>
-        Jobs appear here when your code or a schedule enqueues them. To try one,{' '}
-        <a href={`${JOBS}/enqueue`}>enqueue it</a>.
+        <a href={`${JOBS}/enqueue`}>{list.tryOne}</a>
       </p>
     </Nothing>
   );
@@ -101,13 +119,13 @@ export function ListPage({ fixedStatus }: { fixedStatus?: JobStatus }) {
     after: params.get('after') ?? undefined,
   };
   const query = filterParams(filter);
-  const list = useLoaded<JobItem[]>(hrefOf('/jobs/runs', query), { everyMs: READ_EVERY_MS });
+  const jobs = useLoaded<JobItem[]>(hrefOf('/jobs/runs', query), { everyMs: READ_EVERY_MS });
   return (
-    <Page title={fixedStatus === 'failed' ? 'Failed jobs' : 'All jobs'} intro="Newest first.">
+    <Page title={fixedStatus === 'failed' ? list.failedTitle : texts.allJobs} intro={list.intro}>
       <Filters job={filter.job} fixedStatus={fixedStatus} />
       <Listing
-        from={list}
-        label="Jobs"
+        from={jobs}
+        label={texts.jobs}
         columns={columnsFor(filter)}
         empty={<NoJobs isFiltered={query.size > 0} fixedStatus={fixedStatus} />}
       />

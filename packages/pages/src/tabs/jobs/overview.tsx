@@ -1,32 +1,37 @@
 import {
+  Code,
   DataTable,
   Figure,
-  hrefOf,
   Loaded,
+  locale,
   Nothing,
   Page,
   Section,
   Status,
-  sentenceCase,
   type TableColumn,
   Time,
 } from '../../console/kit.ts';
-import { JOBS, jobsHref, STATUS_KINDS, useOverview } from './status.tsx';
+import { jobsHref, runHref, STATUS_KINDS, useOverview } from './status.tsx';
+import { texts } from './texts.ts';
 import { type JobKind, type JobOverview, type JobStatus, type Schedule, STATUSES } from './types.ts';
 
-const countText = (count: number, isCapped = false) => `${count.toLocaleString()}${isCapped ? '+' : ''}`;
+const { home } = texts;
+
+const SCHEDULE = "createApp({ schedules: [{ cron: '0 2 * * *', job }] })";
+
+const countText = (count: number, isCapped = false) => `${count.toLocaleString(locale)}${isCapped ? '+' : ''}`;
 
 /** The number of all jobs by status, as links to their lists. */
 function Totals({ kinds, cappedStatuses }: JobOverview) {
   return (
-    <ul class="figures" aria-label="Jobs by status">
+    <ul class="figures" aria-label={home.byStatus}>
       {STATUSES.map((status) => {
         const total = kinds.reduce((sum, { counts }) => sum + counts[status], 0);
         const kind = STATUS_KINDS[status];
         return (
           <li key={status}>
             <Figure
-              label={sentenceCase(status)}
+              label={texts.states[status]}
               value={countText(total, cappedStatuses.includes(status))}
               href={jobsHref({ status })}
               kind={total > 0 && kind !== 'neutral' ? kind : ''}
@@ -42,27 +47,29 @@ function Totals({ kinds, cappedStatuses }: JobOverview) {
 function Counts({ kind, cappedStatuses }: { kind: JobKind; cappedStatuses: JobStatus[] }) {
   const { name, counts, scheduled } = kind;
   const shown = STATUSES.filter((status) => counts[status] > 0);
-  if (shown.length === 0) return <span class="soft">No jobs stored</span>;
+  if (shown.length === 0) return <span class="soft">{home.noneStored}</span>;
   return (
     <span class="jobs-counts">
       {shown.map((status) => (
         <a key={status} class={`status ${STATUS_KINDS[status]}`} href={jobsHref({ job: name, status })}>
-          {countText(counts[status], cappedStatuses.includes(status))} {status}
-          {status === 'waiting' && scheduled > 0 && ` (${countText(scheduled)} scheduled)`}
+          {home.count(countText(counts[status], cappedStatuses.includes(status)), texts.states[status].toLowerCase())}
+          {status === 'waiting' && scheduled > 0 && ` ${home.planned(countText(scheduled))}`}
         </a>
       ))}
     </span>
   );
 }
 
-function Kind({ kind: { name, description, isDeclared } }: { kind: JobKind }) {
+function Kind({ kind: { name, label, description, isDeclared } }: { kind: JobKind }) {
   return (
     <>
-      <a href={jobsHref({ job: name })}>{name}</a>
+      <a href={jobsHref({ job: name })} title={name}>
+        {label}
+      </a>
       {!isDeclared && (
         <>
           {' '}
-          <Status kind="bad">not declared: its jobs wait</Status>
+          <Status kind="bad">{home.notDeclared}</Status>
         </>
       )}
       {description !== null && <span class="jobs-description soft">{description}</span>}
@@ -72,36 +79,36 @@ function Kind({ kind: { name, description, isDeclared } }: { kind: JobKind }) {
 
 function Kinds({ kinds, cappedStatuses }: JobOverview) {
   const columns: TableColumn<JobKind>[] = [
-    { name: 'job', label: 'Job', render: (kind) => <Kind kind={kind} /> },
+    { name: 'job', label: texts.job, render: (kind) => <Kind kind={kind} /> },
     {
       name: 'counts',
-      label: 'Stored jobs',
+      label: home.stored,
       render: (kind) => <Counts kind={kind} cappedStatuses={cappedStatuses} />,
     },
     {
       name: 'enqueue',
       label: '',
-      render: ({ name, isDeclared }) =>
+      render: ({ name, label, isDeclared }) =>
         isDeclared && (
-          <a
-            class="jobs-enqueue"
-            href={hrefOf(`${JOBS}/enqueue`, new URLSearchParams({ job: name }))}
-            aria-label={`Enqueue ${name}`}
-          >
-            Enqueue…
+          <a class="jobs-enqueue" href={runHref(name)} aria-label={home.runLabel(label)}>
+            {home.run}
           </a>
         ),
     },
   ];
-  return <DataTable label="Declared jobs" rows={kinds} keyOf={({ name }) => name} columns={columns} />;
+  return <DataTable label={home.declared} rows={kinds} keyOf={({ name }) => name} columns={columns} />;
 }
 
-const SCHEDULE_COLUMNS: TableColumn<Schedule>[] = [
-  { name: 'name', label: 'Schedule', render: ({ name }) => name },
-  { name: 'job', label: 'Enqueues', render: ({ job }) => <a href={jobsHref({ job })}>{job}</a> },
+const scheduleColumns = (kinds: readonly JobKind[]): TableColumn<Schedule>[] => [
+  { name: 'name', label: home.schedule, render: ({ name }) => name },
+  {
+    name: 'job',
+    label: home.runs,
+    render: ({ job }) => <a href={jobsHref({ job })}>{kinds.find(({ name }) => name === job)?.label ?? job}</a>,
+  },
   {
     name: 'cron',
-    label: 'When',
+    label: home.when,
     render: ({ cron, timeZone }) => (
       <>
         <code>{cron}</code> <span class="soft">{timeZone}</span>
@@ -110,45 +117,42 @@ const SCHEDULE_COLUMNS: TableColumn<Schedule>[] = [
   },
   {
     name: 'next',
-    label: 'Next',
-    render: ({ nextAt }) => (nextAt === null ? 'none' : <Time value={nextAt} />),
+    label: home.next,
+    render: ({ nextAt }) => (nextAt === null ? home.never : <Time value={nextAt} />),
   },
   {
     name: 'last',
-    label: 'Last',
-    render: ({ lastAt }) => (lastAt === null ? 'none yet' : <Time value={lastAt} />),
+    label: home.last,
+    render: ({ lastAt }) => (lastAt === null ? home.notYet : <Time value={lastAt} />),
   },
 ];
 
-function Schedules({ schedules }: JobOverview) {
+function Schedules({ kinds, schedules }: JobOverview) {
   if (schedules.length === 0)
     return (
-      <Nothing title="The app declares no schedules">
-        <p>
-          A schedule enqueues a job at fixed times: add <code>{"schedules: [{ cron: '0 2 * * *', job }]"}</code> to{' '}
-          <code>createApp</code>.
-        </p>
+      <Nothing title={home.noSchedules}>
+        <p>{home.noSchedulesText}</p>
+        <Code text={SCHEDULE} label={home.scheduleCode} />
       </Nothing>
     );
-  return <DataTable label="Schedules" rows={schedules} keyOf={({ name }) => name} columns={SCHEDULE_COLUMNS} />;
+  return (
+    <DataTable label={home.schedules} rows={schedules} keyOf={({ name }) => name} columns={scheduleColumns(kinds)} />
+  );
 }
 
 /** All declared jobs with the number of stored ones, and the schedules. */
 export function OverviewPage() {
   const overview = useOverview();
   return (
-    <Page
-      title="Jobs"
-      intro="Work outside of requests. A job that fails is retried; finished jobs are kept for a while."
-    >
+    <Page title={texts.jobs} intro={home.intro}>
       <Loaded from={overview}>
         {(data) => (
           <>
             <Totals {...data} />
-            <Section title="Declared jobs">
+            <Section title={home.declared}>
               <Kinds {...data} />
             </Section>
-            <Section title="Schedules">
+            <Section title={home.schedules}>
               <Schedules {...data} />
             </Section>
           </>

@@ -1,19 +1,22 @@
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
-import { hrefOf, type Load, Status } from '../../console/kit.ts';
-import type { JobOverview, JobProgress, JobStatus } from './types.ts';
+import { hrefOf, type Load, locale, Status } from '../../console/kit.ts';
+import { texts } from './texts.ts';
+import type { JobItem, JobOverview, JobProgress } from './types.ts';
 
 export const JOBS = '/console/jobs';
 
-/** The state of reading the overview, which the pages of the tab share. */
-export const OverviewContext = createContext<Load<JobOverview> | undefined>(undefined);
+/** The state of reading the overview, which the layout of the tab provides to its pages. */
+export const OverviewContext = createContext<Load<JobOverview>>({
+  data: undefined,
+  meta: {},
+  error: undefined,
+  isLoading: true,
+  reload: async () => {},
+});
 
 /** The overview that the layout of the tab reads. */
-export function useOverview() {
-  const overview = useContext(OverviewContext);
-  if (overview === undefined) throw new Error('This page must be within the layout of the tab');
-  return overview;
-}
+export const useOverview = () => useContext(OverviewContext);
 
 /** The colour of a status. */
 export const STATUS_KINDS = {
@@ -24,9 +27,16 @@ export const STATUS_KINDS = {
   cancelled: 'neutral',
 } as const;
 
-/** The status of a job, with its colour. */
-export function StatusBadge({ status }: { status: JobStatus }) {
-  return <Status kind={STATUS_KINDS[status]}>{status}</Status>;
+/** The state of a job, which says of a waiting job why it waits. */
+function stateOf({ status, attempts, runAt }: Pick<JobItem, 'status' | 'attempts' | 'runAt'>) {
+  if (status !== 'waiting') return status;
+  if (attempts > 0) return 'retrying';
+  return Date.parse(runAt) > Date.now() ? 'planned' : 'waiting';
+}
+
+/** The state of a job in words, with its colour. */
+export function StatusBadge({ job }: { job: JobItem }) {
+  return <Status kind={STATUS_KINDS[job.status]}>{texts.states[stateOf(job)]}</Status>;
 }
 
 /** What a list of jobs is limited to, as in the address. */
@@ -47,6 +57,14 @@ export function filterParams({ job, status, after }: JobFilter) {
 export const jobsHref = (filter: JobFilter, id?: string) =>
   hrefOf(id === undefined ? `${JOBS}/runs` : `${JOBS}/runs/${id}`, filterParams(filter));
 
+/** The page that runs a job of a kind. @param from the id of a job whose input the form begins with */
+export const runHref = (job: string, from?: string) =>
+  hrefOf(`${JOBS}/enqueue`, new URLSearchParams(from === undefined ? { job } : { job, from }));
+
 /** How far a run is, as a text. */
 export const progressText = ({ done, total }: JobProgress) =>
-  total === undefined ? `${done} done` : `${done} of ${total}`;
+  total === undefined ? texts.run.done(done) : texts.run.doneOf(done, total);
+
+/** A time with its date, in the language of the page. */
+export const timeText = (at: string) =>
+  new Date(at).toLocaleString(locale, { dateStyle: 'medium', timeStyle: 'short' });

@@ -1,11 +1,12 @@
 import './jobs.css';
 import type { ComponentChildren } from 'preact';
 import { Code, Nothing, Page, type Tab, TabLayout, useLoaded } from '../../console/kit.ts';
-import { EnqueuePage } from './enqueue.tsx';
 import { JobPage } from './job.tsx';
 import { ListPage } from './list.tsx';
 import { OverviewPage } from './overview.tsx';
+import { RunPage } from './run-form.tsx';
 import { JOBS, OverviewContext } from './status.tsx';
+import { texts } from './texts.ts';
 import type { JobOverview } from './types.ts';
 
 /** The interval in ms at which the overview is read, because another process may run the jobs. */
@@ -20,13 +21,10 @@ await app.jobs.enqueue(greet);`;
 
 function NoJobs() {
   return (
-    <Page title="Jobs">
-      <Nothing title="This app declares no jobs">
-        <p>
-          A job is work outside of a request: now, later, or by a schedule. Declare one, add it to the app, and enqueue
-          it:
-        </p>
-        <Code text={DECLARATION} label="Declaration of a job" />
+    <Page title={texts.jobs}>
+      <Nothing title={texts.none.title}>
+        <p>{texts.none.text}</p>
+        <Code text={DECLARATION} label={texts.none.code} />
       </Nothing>
     </Page>
   );
@@ -38,13 +36,17 @@ function JobsLayout({ children }: { children: ComponentChildren }) {
   const { data } = overview;
   if (data?.kinds.length === 0) return <NoJobs />;
   const sections = [
-    { path: JOBS, label: 'Overview' },
-    { path: `${JOBS}/runs`, label: 'All jobs' },
-    { path: `${JOBS}/failed`, label: 'Failed', count: data?.kinds.reduce((sum, { counts }) => sum + counts.failed, 0) },
-    { path: `${JOBS}/enqueue`, label: 'Enqueue a job' },
+    { path: JOBS, label: texts.overview },
+    { path: `${JOBS}/runs`, label: texts.allJobs },
+    {
+      path: `${JOBS}/failed`,
+      label: texts.failed,
+      count: data?.kinds.reduce((sum, { counts }) => sum + counts.failed, 0),
+    },
+    { path: `${JOBS}/enqueue`, label: texts.runJob },
   ];
   return (
-    <TabLayout label="Jobs" sections={sections}>
+    <TabLayout label={texts.jobs} sections={sections}>
       <OverviewContext.Provider value={overview}>{children}</OverviewContext.Provider>
     </TabLayout>
   );
@@ -58,6 +60,6 @@ export const tab: Tab = {
     { path: 'runs', component: ListPage },
     { path: 'runs/:id', component: JobPage },
     { path: 'failed', component: () => <ListPage fixedStatus="failed" /> },
-    { path: 'enqueue', component: EnqueuePage },
+    { path: 'enqueue', component: RunPage },
   ],
 };

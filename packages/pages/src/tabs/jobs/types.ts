@@ -1,3 +1,5 @@
+import type { FieldInfo } from '../../console/kit.ts';
+
 /** The statuses of a job. `waiting` includes waiting for a later time or for the next attempt. */
 export const STATUSES = ['waiting', 'running', 'succeeded', 'failed', 'cancelled'] as const;
 
@@ -15,6 +17,8 @@ export interface JobItem {
   id: string;
   /** The name of its kind. */
   job: string;
+  /** The name of its kind for people. */
+  label: string;
   status: JobStatus;
   /** The error of the last attempt. */
   error: string | null;
@@ -33,15 +37,64 @@ export interface JobItem {
   finishedAt: string | null;
 }
 
-/** A job with its input and result, which are JSON. */
+/** A value with its label: a single value, or the members of an object or a list. */
+export interface ShownValue {
+  /** Left out for items of a list. */
+  label?: string;
+  /** The type of its field: `date`, `enum`, … */
+  type?: string;
+  value?: string | number | boolean | null;
+  rows?: readonly ShownValue[];
+  /** Of an input that is not sent yet: it leaves the member out, so that its default applies. */
+  isDefault?: boolean;
+}
+
+/** What is shown of an input or a result. */
+export interface ShownStored {
+  rows: readonly ShownValue[];
+  /** The beginning of the JSON. */
+  json: string;
+  /** Whether there is more than what is shown. */
+  isCut: boolean;
+}
+
+/** A job with its input and result. */
 export interface Job extends JobItem {
-  input: unknown;
-  result: unknown;
+  input: ShownStored | null;
+  result: ShownStored | null;
+  /** null: the app no longer declares the job. */
+  maxAttempts: number | null;
+}
+
+/** A field of the form for an input. */
+export interface InputField extends FieldInfo {
+  /** An empty field is sent as `null`. */
+  emptyAsNull?: true;
+  inner?: InputField;
+  shape?: readonly InputField[];
+}
+
+/** The form for the input of a kind of job. */
+export interface InputForm {
+  /** null: the input is edited as JSON. */
+  fields: readonly InputField[] | null;
+  /** Whether a job without input is valid. */
+  isOptional: boolean;
+}
+
+/** A declared kind of job. */
+export interface KindDescription {
+  name: string;
+  label: string;
+  description: string | null;
+  /** null: it has no input. */
+  input: InputForm | null;
 }
 
 /** A kind of job, with the numbers of its stored jobs. */
 export interface JobKind {
   name: string;
+  label: string;
   description: string | null;
   isDeclared: boolean;
   hasInput: boolean;
