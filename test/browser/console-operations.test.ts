@@ -38,6 +38,7 @@ beforeAll(async () => {
   return () => closePages(browser);
 });
 
+const JOB = '6b0d30d39f614de63a5f979b';
 const HOURS_AGO = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString();
 
 /** Stores the state of processes on other machines, as they would themselves. */
@@ -107,7 +108,7 @@ async function addProcesses(): Promise<void> {
 }
 
 /** Adds lines to the log, as other processes would themselves. */
-async function addLines(): Promise<void> {
+async function addLines(record: string): Promise<void> {
   const line = (fields: object) => redis.xadd(`${env.REDIS_PREFIX}:log`, '*', 'line', JSON.stringify(fields));
   const requests = Array.from({ length: 120 }, (_, i) => ({
     level: 'info',
@@ -122,6 +123,25 @@ async function addLines(): Promise<void> {
   }));
   for (const request of requests) await line(request);
   await line({ ...requests[1], route: '/console/api/operations/log' });
+  await line({ ...requests[1], record });
+  await line({ ...requests[1], method: 'POST', route: '/api/auth/login', status: 401 });
+  const time = new Date().toISOString();
+  await line({
+    ...{
+      level: 'info',
+      time,
+      process: 'webhook-worker',
+      msg: 'webhook attempt',
+      outcome: 'timeout',
+      decision: 'retry',
+    },
+    ...{ endpoint: '6b0d30d39f614de63a5f979a', attempt: 1, durationMs: 10_000 },
+    retryAt: new Date(Date.parse(time) + 30_000).toISOString(),
+  });
+  await line({
+    ...{ level: 'error', time, process: 'job-worker', msg: 'job', outcome: 'retry', job: JOB, name: 'report' },
+    ...{ attempt: 2, retryInMs: 2000, durationMs: 12, err: { type: 'Error', message: 'the printer is off' } },
+  });
   await line({
     level: 'error',
     time: new Date().toISOString(),
@@ -139,9 +159,11 @@ browserTest(
     await addProcesses();
     const heartbeats = setInterval(() => void addProcesses(), 10_000);
     onTestFinished(() => clearInterval(heartbeats));
-    await addLines();
     const ada = await person('Ada');
     for (let i = 0; i < 12; i++) await call('POST', '/api/invoices', { number: `2030-${i}`, amount: i });
+    const { body } = await call('GET', '/api/invoices?sort=createdAt&limit=1');
+    const [read] = body.data;
+    await addLines(read.id);
     for (let i = 0; i < 5; i++) await call('POST', '/api/auth/login', { email: ada.email, password: `wrong ${i}` });
     const { page, pageErrors } = await openConsole(browser, `${url}/console/data`);
 
@@ -193,12 +215,46 @@ browserTest(
     await ofConsole.first().waitFor();
     await page.getByLabel('Show console requests').uncheck();
     await page.getByLabel('Level').selectOption('error');
-    await expect.poll(() => page.locator('.operations-log li').count()).toBe(1);
-    await page.locator('.operations-log summary').click();
+    await expect.poll(() => page.locator('.operations-log li').count()).toBe(2);
+    await page.locator('.operations-log li', { hasText: 'request-7' }).locator('summary').click();
     await page.getByRole('link', { name: 'Show only this request' }).click();
     await expect.poll(() => page.locator('.operations-log li').count()).toBe(2);
+    await page.goto(`${url}/console/operations/log`);
+    const lines = page.locator('.operations-log li');
+    await lines.filter({ hasText: 'Refused (401)' }).filter({ hasText: 'POST /api/auth/login' }).waitFor();
+    await page.getByLabel('Outcome').selectOption('retry');
+    await expect.poll(() => lines.count()).toBe(2);
+    expect(await lines.first().innerText()).toMatch(
+      /Webhook delivery[\s\S]*timeout[\s\S]*Will be retried in 30\ss[\s\S]*endpoint …3a5f979a/,
+    );
+    expect(await lines.last().innerText()).toMatch(
+      /Job report[\s\S]*the printer is off[\s\S]*Will be retried in 2\ss[\s\S]*attempt 2/,
+    );
+    expect(await lines.last().getByRole('link').getAttribute('href')).toBe(`/console/jobs/runs/${JOB}`);
+    await page.getByLabel('Outcome').selectOption('succeeded');
+    const target = lines.getByRole('link', { name: '2030-0', exact: true });
+    expect(await target.first().getAttribute('href')).toBe(`/console/data/invoice/${read.id}`);
+    await checkScreens(page, 'console-operations-log-outcomes', [390, 1280]);
     await page.getByRole('button', { name: 'Pause' }).click();
     await page.getByText('paused').waitFor();
     expect(pageErrors).toEqual([]);
   },
 );
+
+browserTest('the operations tab speaks German', 120_000, async () => {
+  const { page, pageErrors } = await openConsole(browser, `${url}/console/operations?lang=de`);
+  for (const [link, heading] of [
+    ['Übersicht', 'Betrieb'],
+    ['Prozesse', 'Prozesse'],
+    ['Warteschlangen und Outbox', 'Warteschlangen und Outbox'],
+    ['Langsame Vorgänge', 'Langsame Vorgänge'],
+    ['Limits und Sperren', 'Limits und Sperren'],
+    ['Protokoll', 'Protokoll'],
+  ] as const) {
+    await page.getByRole('navigation', { name: 'Betrieb' }).getByRole('link', { name: link, exact: true }).click();
+    await page.getByRole('heading', { level: 1, name: heading }).waitFor();
+    await expect.poll(() => page.getByRole('progressbar').count()).toBe(0);
+    await checkScreens(page, `console-operations-german-${heading.split(' ')[0]!.toLowerCase()}`, [390, 1280]);
+  }
+  expect(pageErrors).toEqual([]);
+});

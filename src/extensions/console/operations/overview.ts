@@ -1,8 +1,14 @@
 import type { Host } from '../../../extension/index.ts';
-import { MAX_COUNTED_ROWS, type OutboxState, readOutboxState } from '../../../platform/work/outbox/state.ts';
+import {
+  MAX_COUNTED_ROWS,
+  MAX_OUTBOX_SECONDS,
+  type OutboxState,
+  readOutboxState,
+} from '../../../platform/work/outbox/state.ts';
 import type { ConnectionFacts } from '../../../platform/work/processes/facts.ts';
-import { type ProcessList, type RequestSummary, summarizeRequests } from './processes.ts';
-import type { QueueState } from './queues.ts';
+import { describeVersions, type ProcessList } from '../../../platform/work/processes/list.ts';
+import { MAX_QUEUE_SECONDS, type QueueState } from '../../../platform/work/queues/state.ts';
+import { type RequestSummary, summarizeRequests } from './processes.ts';
 import type { createPostgresReader, readRedisState } from './servers.ts';
 
 /** Something that needs attention, and the section that has the details. */
@@ -27,10 +33,7 @@ interface Readings {
   requests: RequestSummary;
 }
 
-/** The relay takes rows within seconds, unless there is no relay, it is too slow, or rows fail. */
-const MAX_OUTBOX_SECONDS = 60;
 const MAX_SNAPSHOT_SECONDS = 600;
-const MAX_QUEUE_SECONDS = 60;
 const MAX_FAILED_SHARE = 0.05;
 /** With fewer requests, a share says little. */
 const MIN_REQUESTS = 20;
@@ -96,8 +99,8 @@ function checkWork({ outbox, queues, list }: Readings): Concern[] {
 function checkProcesses({ list: { processes, problem }, requests }: Readings): Concern[] {
   const found: Concern[] = [];
   if (problem !== null) found.push(failure(problem, 'processes'));
-  const versions = new Set(processes.map(({ version, appVersion }) => `${version} ${appVersion ?? ''}`));
-  if (versions.size > 1) found.push(warning(`Processes run ${versions.size} different versions`, 'processes'));
+  const versions = describeVersions(processes);
+  if (versions !== undefined) found.push(warning(versions, 'processes'));
   // A short queue is usual in a burst.
   const isCrowded = ({ waiting, max }: ConnectionFacts) => waiting > 2 * max;
   const waiting = processes.filter(({ facts: { connections } = {} }) => connections && isCrowded(connections)).length;

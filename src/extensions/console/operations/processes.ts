@@ -1,5 +1,3 @@
-import type { Host } from '../../../extension/index.ts';
-import { explainRedisProblem, isRedisError } from '../../../platform/data/redis/problems.ts';
 import type { RunningProcess } from '../../../platform/work/processes/registry.ts';
 
 /** The requests that all processes served in the last minutes. */
@@ -65,31 +63,4 @@ export function summarizeRequests(processes: readonly RunningProcess[]): Request
     intervalSeconds,
     points: counts!.map((each, i) => ({ count: each, failed: failures![i]! })),
   };
-}
-
-/** The processes that run, oldest first. `problem`: why only this process is known. */
-export interface ProcessList {
-  processes: RunningProcess[];
-  queues: string[];
-  /** The id of the process that served the request. */
-  own: string;
-  problem: string | null;
-}
-
-/** Reads the processes that run. One round trip to Redis. Without Redis, none is known. */
-export async function readProcesses({
-  processes: registry,
-  redis,
-  env,
-}: Pick<Host, 'processes' | 'redis' | 'env'>): Promise<ProcessList> {
-  try {
-    const { processes, queues } = await registry.list();
-    const sorted = processes.sort((a, b) => (a.startedAt ?? '').localeCompare(b.startedAt ?? ''));
-    return { processes: sorted, queues, own: registry.id, problem: null };
-  } catch (error) {
-    if (!isRedisError(error)) throw error;
-    const cause = redis.lastError() ?? error;
-    const problem = `The processes are not known: ${explainRedisProblem(cause, redis.address, env.redisPrefix)}`;
-    return { processes: [], queues: [], own: registry.id, problem };
-  }
 }

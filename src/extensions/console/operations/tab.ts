@@ -1,14 +1,18 @@
 import { z } from 'zod';
 import {
   ApiError,
+  type ConsoleConcern,
   type ConsoleRoute,
   type ConsoleTab,
   type ExtensionHost,
   isId,
   type RouteContext,
+  type Translation,
 } from '../../../extension/index.ts';
 import { toPublicDatabaseError } from '../../../platform/data/postgres/errors.ts';
 import { explainRedisProblem, isRedisError } from '../../../platform/data/redis/problems.ts';
+import { type ProcessList, readProcesses } from '../../../platform/work/processes/list.ts';
+import { readQueues } from '../../../platform/work/queues/state.ts';
 import {
   clearClient,
   clearLockout,
@@ -20,8 +24,8 @@ import {
 } from './limits.ts';
 import { readOutbox, retryOutboxRows } from './outbox.ts';
 import { readOverview } from './overview.ts';
-import { readProcesses, summarizeRequests } from './processes.ts';
-import { changeFailedEntry, readFailedEntries, readQueues } from './queues.ts';
+import { summarizeRequests } from './processes.ts';
+import { changeFailedEntry, readFailedEntries } from './queues.ts';
 import { createPostgresReader, readRedisState } from './servers.ts';
 import { createSharedRead } from './shared-read.ts';
 import { readSlowWork, readStatementStatistics } from './slow.ts';
@@ -52,6 +56,25 @@ const logQuery = z.strictObject({
 });
 
 type Handler = (ctx: RouteContext) => unknown;
+
+/** The concerns of the overview, each with the page of its section. */
+const toConsoleConcerns = ({ concerns }: Awaited<ReturnType<typeof readOverview>>): ConsoleConcern[] =>
+  concerns.map(({ level, message, section }) => ({
+    level,
+    message,
+    href: section === 'overview' ? '/console/operations' : `/console/operations/${section}`,
+  }));
+
+/** Returns the overview with its sentences in the language of a request. */
+function translateOverview(overview: Awaited<ReturnType<typeof readOverview>>, { members }: Translation) {
+  const { concerns, postgres, redis } = overview;
+  return {
+    ...overview,
+    concerns: concerns.map((concern) => members(concern, ['message'])),
+    postgres: 'problem' in postgres ? members(postgres, ['problem', 'fix']) : postgres,
+    redis: 'problem' in redis ? members(redis, ['problem', 'fix']) : redis,
+  };
+}
 
 const get = (path: string, handler: Handler, query?: z.ZodType): ConsoleRoute => ({
   method: 'GET',
@@ -84,7 +107,7 @@ const recordParams = (resource: string) => (ctx: RouteContext) => ({
 const readRowId = ({ params: { id = '' } }: RouteContext) => (/^\d{1,18}$/.test(id) ? id : '0');
 
 /** The routes about queues and the outbox. */
-function workRoutes(host: ExtensionHost, readList: () => ReturnType<typeof readProcesses>, readAllQueues: Handler) {
+function workRoutes(host: ExtensionHost, readList: () => Promise<ProcessList>, readAllQueues: Handler) {
   const readJobParams = ({ params }: RouteContext) => ({ name: params.name!, id: params.id! });
   const change = (action: 'retry' | 'remove'): Handler =>
     withRedis(host, async (ctx) =>
@@ -220,12 +243,18 @@ export function createOperationsTab(host: ExtensionHost): ConsoleTab {
   return {
     id: 'operations',
     label: 'Operations',
+    concerns: async () => toConsoleConcerns(await readAll()),
     routes: [
-      get('/overview', readAll),
-      get('/checks', readChecks),
-      get('/processes', async () => {
+      get('/overview', async ({ req }) => translateOverview(await readAll(), host.languages.for(req))),
+      get('/checks', async ({ req }) => {
+        const { members } = host.languages.for(req);
+        const { at, findings } = await readChecks();
+        return { at, findings: findings.map((finding) => members(finding, ['message', 'fix'])) };
+      }),
+      get('/processes', async ({ req }) => {
         const list = await readList();
-        return { ...list, requests: summarizeRequests(list.processes) };
+        const translated = host.languages.for(req).members(list, ['problem']);
+        return { ...translated, requests: summarizeRequests(list.processes) };
       }),
       ...workRoutes(host, readList, readAllQueues),
       ...limitRoutes(host),

@@ -27,6 +27,21 @@ test('the log of all processes is read from a line on', async () => {
   expect(await lines('?after=18446744073709551615-18446744073709551614')).toEqual([]);
 });
 
+test('the line of a request names its record and its user', async () => {
+  const other = await startTestApp(
+    { resources, extensions: [adminConsole()] },
+    { env: () => ({ NODE_ENV: 'development', LOG_LEVEL: 'info' }) },
+  );
+  const ada = await other.person('Ada');
+  const { body } = await other.call('POST', '/api/notes', { title: 'x' });
+  await ada.call('GET', `/api/notes/${body.data.id}?fields=title`);
+  const line = await vi.waitUntil(async () => {
+    const { data } = (await other.call('GET', `${API}/log`)).body;
+    return data.find(({ fields }: { fields: { route?: string } }) => fields.route === '/api/notes/:id')?.fields;
+  });
+  expect(line).toMatchObject({ record: body.data.id, userId: ada.id, method: 'GET', outcome: 'sent', status: 200 });
+});
+
 test.each(['null', '5', '[]', '{'])('the entry %s, which is no line, is shown as text', async (entry) => {
   const other = await startTestApp({ resources, extensions: [adminConsole()] });
   const redis = new Redis(other.env.REDIS_URL!);

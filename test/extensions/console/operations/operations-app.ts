@@ -19,7 +19,7 @@ const note = defineResource('note', {
 });
 export const resources = [defineUser(), note];
 
-const PRODUCTION = {
+export const PRODUCTION = {
   NODE_ENV: 'production',
   DRAIN_DELAY_MS: '0',
   APP_URL: 'https://api.example.com',

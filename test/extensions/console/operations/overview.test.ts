@@ -4,7 +4,7 @@ import { startTestApp } from '../../../support/app.ts';
 import { startTcpProxy } from '../../../support/tcp-proxy.ts';
 import { API, resources, startOperationsApp } from './operations-app.ts';
 
-const { app, env, redis, read } = await startOperationsApp();
+const { admin, app, env, redis, read } = await startOperationsApp();
 
 test('the overview says how the servers, the outbox, the queues and the requests are', async () => {
   const overview = await read('/overview');
@@ -25,6 +25,12 @@ test('the checks are those of the doctor, and are not repeated within 30 seconds
   expect(first.findings).toContainEqual({ level: 'ok', message: 'The database has everything that the app declares' });
   expect(first.findings).toContainEqual(expect.objectContaining({ level: 'warning', message: 'SMTP_URL is not set' }));
   expect((await read('/checks')).at).toBe(first.at);
+  const { body } = await admin.call('GET', `${API}/checks`, undefined, { 'belfry-language': 'de' });
+  expect(body.data.findings).toContainEqual({
+    level: 'warning',
+    message: 'SMTP_URL ist nicht gesetzt',
+    fix: expect.stringMatching(/^setzen Sie SMTP_URL und MAIL_FROM: /),
+  });
 });
 
 test('the first page says what is wrong while nothing works on a queue', async () => {
@@ -52,6 +58,12 @@ test('while Redis is down, the overview says so, and the other pages say what th
   const concerns = async () =>
     (await other.call('GET', `${API}/overview`)).body.data.concerns.map(({ message }: { message: string }) => message);
   await expect.poll(concerns, { timeout: 10_000 }).toContainEqual(expect.stringMatching(/^Redis cannot be reached/));
+  const { redis: state } = (await other.call('GET', `${API}/overview`, undefined, { 'belfry-language': 'de' })).body
+    .data;
+  expect(state).toEqual({
+    problem: expect.stringMatching(/^Redis ist nicht erreichbar: /),
+    fix: 'prüfen Sie REDIS_URL, und ob Redis läuft',
+  });
   for (const path of [
     '/queues',
     '/limits/clients',

@@ -1,18 +1,17 @@
 import { ActionButton, type Load, Loaded, Section, Status, Time } from '../../console/kit.ts';
+import { Marked } from './format.tsx';
+import { texts } from './texts.ts';
 import type { Checks, Finding } from './types.ts';
 
-const LEVELS = {
-  error: { kind: 'bad', name: 'Error' },
-  warning: { kind: 'warn', name: 'Warning' },
-  ok: { kind: 'good', name: 'OK' },
-} as const;
+const { checks: words } = texts;
+
+const KINDS = { error: 'bad', warning: 'warn', ok: 'good' } as const;
 /** The worst first. */
-const ORDER = Object.keys(LEVELS);
+const ORDER = Object.keys(KINDS);
 
 /** How serious a finding is. */
-export function LevelBadge({ level }: { level: keyof typeof LEVELS }) {
-  const { kind, name } = LEVELS[level];
-  return <Status kind={kind}>{name}</Status>;
+export function LevelBadge({ level }: { level: keyof typeof KINDS }) {
+  return <Status kind={KINDS[level]}>{words.levels[level]}</Status>;
 }
 
 function FindingRow({ level, message, fix }: Finding) {
@@ -20,7 +19,7 @@ function FindingRow({ level, message, fix }: Finding) {
     <li>
       <LevelBadge level={level} />
       <span>
-        {message}.{fix && <span class="soft operations-fix">To fix it, {fix}.</span>}
+        {message}.{fix && <span class="soft operations-fix">{words.fix(fix)}</span>}
       </span>
     </li>
   );
@@ -30,15 +29,15 @@ function FindingRow({ level, message, fix }: Finding) {
 export function ChecksSection({ checks }: { checks: Load<Checks> }) {
   return (
     <Section
-      title="Checks"
+      title={words.title}
       actions={
         <>
           {checks.data && (
             <span class="soft">
-              Checked <Time value={checks.data.at} />
+              {words.checked} <Time value={checks.data.at} />
             </span>
           )}
-          <ActionButton run={checks.reload}>Check again</ActionButton>
+          <ActionButton run={checks.reload}>{words.again}</ActionButton>
         </>
       }
     >
@@ -54,7 +53,7 @@ export function ChecksSection({ checks }: { checks: Load<Checks> }) {
         )}
       </Loaded>
       <p class="soft operations-note">
-        The checks of <code>npx belfry doctor</code>, run by this process: at most every 30 seconds.
+        <Marked text={words.note} />
       </p>
     </Section>
   );

@@ -1,6 +1,12 @@
+import type { ComponentChildren } from 'preact';
 import { bytesText } from '../../console/kit.ts';
+import { locale } from '../../kit/language.ts';
 
-const numberFormat = new Intl.NumberFormat('en');
+const numberFormat = new Intl.NumberFormat(locale);
+const oneDecimal = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 });
+const twoDecimals = new Intl.NumberFormat(locale, { maximumFractionDigits: 2 });
+const percentFormat = new Intl.NumberFormat(locale, { style: 'percent' });
+const finePercentFormat = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 1 });
 /** Keeps a number and its unit on one line. */
 const SPACE = '\u00a0';
 const UNITS: [unit: string, seconds: number][] = [
@@ -19,8 +25,8 @@ export const numberText = (value: Amount) => (value === null || value === undefi
 /** A duration in milliseconds, as short as it can be read: `3.2 ms`, `450 ms`, `1.25 s`. */
 export function msText(ms: Amount) {
   if (ms === null || ms === undefined) return '–';
-  if (ms < 10) return `${Number(ms.toFixed(1))}${SPACE}ms`;
-  return ms < 1000 ? `${Math.round(ms)}${SPACE}ms` : `${Number((ms / 1000).toFixed(2))}${SPACE}s`;
+  if (ms < 10) return `${oneDecimal.format(ms)}${SPACE}ms`;
+  return ms < 1000 ? `${Math.round(ms)}${SPACE}ms` : `${twoDecimals.format(ms / 1000)}${SPACE}s`;
 }
 
 /** A duration in seconds in at most two units: `3 h 12 min`. */
@@ -41,18 +47,52 @@ export const windowText = (ms: number) => (ms < 1000 ? `${ms} ms` : durationText
 /** A share from 0 to 1 in percent, with a decimal below 10%. */
 export function percentText(share: Amount) {
   if (share === null || share === undefined) return '–';
-  const percent = share * 100;
-  return `${percent < 10 && percent > 0 ? percent.toFixed(1) : Math.round(percent)}%`;
+  return (share < 0.1 ? finePercentFormat : percentFormat).format(share);
 }
 
 /** Bytes, up to gigabytes. */
 export const sizeText = (bytes: Amount) => {
   if (bytes === null || bytes === undefined) return '–';
-  return bytes < 2 ** 30 ? bytesText(bytes).replace(' ', SPACE) : `${(bytes / 2 ** 30).toFixed(1)}${SPACE}GB`;
+  return bytes < 2 ** 30 ? bytesText(bytes).replace(' ', SPACE) : `${oneDecimal.format(bytes / 2 ** 30)}${SPACE}GB`;
 };
 
 /** A commit is shown by its first characters. */
 export const versionText = (version: string) => (/^[0-9a-f]{20,64}$/i.test(version) ? version.slice(0, 10) : version);
+
+/** A text whose code is between backticks. */
+export const Marked = ({ text }: { text: string }) =>
+  text.split('`').map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part));
+
+/** A value with a sentence that explains it. */
+export const Explained = ({ note, children }: { note: string; children: ComponentChildren }) => (
+  <span class="operations-stack">
+    <span>{children}</span>
+    <span class="soft">
+      <Marked text={note} />
+    </span>
+  </span>
+);
+
+/** What the columns of a table mean, on request. */
+export const ColumnHelp = ({
+  title,
+  of,
+}: {
+  title: string;
+  of: readonly (readonly [name: string, text: string])[];
+}) => (
+  <details class="operations-help">
+    <summary class="operations-toggle">{title}</summary>
+    <dl>
+      {of.map(([name, text]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{text}</dd>
+        </div>
+      ))}
+    </dl>
+  </details>
+);
 
 /** A part of a whole as a bar, with its text. */
 export function Meter(props: { value: number; max: number; text: string; isHigh?: boolean }) {

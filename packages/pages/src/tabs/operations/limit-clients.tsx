@@ -10,7 +10,10 @@ import {
   type TableColumn,
 } from '../../console/kit.ts';
 import { Meter, numberText, windowText } from './format.tsx';
+import { texts } from './texts.ts';
 import type { CountedClient, CountedClients } from './types.ts';
+
+const { limits: words } = texts;
 
 interface ClearProps {
   row: CountedClient;
@@ -25,35 +28,46 @@ function ClearClient({ row: { name, label, windowMs, client }, onDone }: ClearPr
   return (
     <ActionButton
       run={clear}
-      label={`Clear ${label} for ${client}`}
+      label={words.clearLabel(label, client)}
       confirm={{
-        title: `Let ${client} send requests again?`,
-        text: `Its count for "${label}" is deleted. All processes know that within 10 seconds.`,
-        action: 'Clear',
+        title: words.clearTitle(client),
+        text: words.clearText(label),
+        action: words.clear,
       }}
-      done="The count is cleared"
+      done={words.cleared}
     >
-      Clear
+      {words.clear}
     </ActionButton>
   );
 }
 
 const clientColumns = (onDone: ClearProps['onDone']): TableColumn<CountedClient>[] => [
-  { name: 'client', label: 'Client', render: ({ client }) => <code>{client}</code> },
-  { name: 'limit', label: 'Limit', render: ({ label }) => <span class="operations-route">{label}</span> },
+  { name: 'client', label: words.client, render: ({ client }) => <code>{client}</code> },
+  {
+    name: 'limit',
+    label: words.limit,
+    render: ({ name, label }) => <span class="operations-route">{name === 'all' ? words.allRoutes : label}</span>,
+  },
   {
     name: 'count',
-    label: 'Requests',
+    label: words.requests,
     render: ({ count, limit, isLimited }) => (
-      <Meter value={count} max={limit} text={`${numberText(count)} of ${numberText(limit)}`} isHigh={isLimited} />
+      <Meter
+        value={count}
+        max={limit}
+        text={words.requestsValue(numberText(count), numberText(limit))}
+        isHigh={isLimited}
+      />
     ),
   },
   {
     name: 'state',
-    label: 'Status',
-    render: ({ isLimited }) => (isLimited ? <Status kind="bad">limited</Status> : <Status kind="good">within</Status>),
+    label: words.status,
+    render: ({ isLimited }) => (
+      <Status kind={isLimited ? 'bad' : 'good'}>{isLimited ? words.limited : words.within}</Status>
+    ),
   },
-  { name: 'left', label: 'Window ends in', isNumber: true, render: ({ leftMs }) => windowText(Math.max(0, leftMs)) },
+  { name: 'left', label: words.left, isNumber: true, render: ({ leftMs }) => windowText(Math.max(0, leftMs)) },
   { name: 'actions', label: '', isNumber: true, render: (row) => <ClearClient row={row} onDone={onDone} /> },
 ];
 
@@ -73,24 +87,20 @@ export function ClientTable(props: { label: string; rows: CountedClient[]; onDon
 /** The clients that are counted now. */
 export function Clients({ from }: { from: Load<CountedClients> }) {
   return (
-    <Section title="Active clients">
+    <Section title={words.clients}>
       <Loaded from={from}>
         {({ clients, counted, limited, isCut }) =>
           clients.length === 0 ? (
-            <Nothing title="No client is counted">
-              <p>
-                Each request counts for its client until the window of the limit ends. Clients near or above their limit
-                appear here, the busiest first.
-              </p>
+            <Nothing title={words.noClient}>
+              <p>{words.noClientNote}</p>
             </Nothing>
           ) : (
             <>
               <p class="soft part-text operations-lead">
-                {limited === 0 ? 'No client is limited.' : `${numberText(limited)} counts are above their limit.`}
-                {isCut &&
-                  ` Redis has more than are shown: of the ${numberText(counted)} that were read, these are the busiest.`}
+                {limited === 0 ? words.noneLimited : words.someLimited(numberText(limited))}
+                {isCut && ` ${words.isCut(numberText(counted))}`}
               </p>
-              <ClientTable label="Counted clients" rows={clients} onDone={from.reload} />
+              <ClientTable label={words.countedTable} rows={clients} onDone={from.reload} />
             </>
           )
         }

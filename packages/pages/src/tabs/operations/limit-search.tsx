@@ -11,11 +11,13 @@ import {
   useLoaded,
   userResource,
 } from '../../console/kit.ts';
+import { Marked, numberText } from './format.tsx';
 import { ClientTable } from './limit-clients.tsx';
 import { LockState } from './lockouts.tsx';
+import { texts } from './texts.ts';
 import type { FoundAccount, FoundCounts } from './types.ts';
 
-const KINDS = { 'sign-in': 'Sign-in', password: 'Confirmation by password', code: 'Codes' };
+const { search: words } = texts;
 
 /** The result of a search for an account. */
 function Account({ q, user, lockouts, reload }: FoundAccount & { q: string; reload: () => Promise<void> }) {
@@ -27,23 +29,23 @@ function Account({ q, user, lockouts, reload }: FoundAccount & { q: string; relo
   return (
     <div class="card">
       <div class="operations-row-head">
-        <span>{user && users ? <RecordLink resource={users.name} id={user} /> : <>No account has {q}.</>}</span>
+        <span>{user && users ? <RecordLink resource={users.name} id={user} /> : words.noAccount(q)}</span>
         {user && lockouts.length > 0 && (
-          <ActionButton kind="primary" run={unlock} done="The account can sign in again">
-            Unlock
+          <ActionButton kind="primary" run={unlock} done={words.unlocked}>
+            {words.unlock}
           </ActionButton>
         )}
       </div>
       {lockouts.length === 0 ? (
-        <p class="soft">No failed attempts, no lock.</p>
+        <p class="soft">{words.noLock}</p>
       ) : (
         <ul class="operations-findings">
           {lockouts.map(({ id, kind, failures, lockedUntil }) => (
             <li key={id}>
               <LockState lockedUntil={lockedUntil} />
               <span>
-                {KINDS[kind]}
-                {failures > 0 && `: ${failures} failed ${failures === 1 ? 'attempt' : 'attempts'}`}
+                {words.kinds[kind]}
+                {failures > 0 && `: ${words.failures(numberText(failures))}`}
               </span>
             </li>
           ))}
@@ -65,13 +67,13 @@ function Found({ q, from, onChange }: SearchProps & { q: string; from: Load<Foun
     <Loaded from={from}>
       {(found) => {
         const { counts } = found;
-        const label = `Counts of ${found.kind === 'address' ? found.client : q}`;
+        const label = words.countsOf(found.kind === 'address' ? found.client : q);
         const table = counts.length > 0 && <ClientTable label={label} rows={counts} onDone={reload} />;
         if (found.kind === 'address')
           return (
             table || (
               <p class="card">
-                No request of <code>{found.client}</code> is counted now.
+                <Marked text={words.notCounted(found.client)} />
               </p>
             )
           );
@@ -98,10 +100,10 @@ export function Search({ onChange }: SearchProps) {
     setParams({ q: text.trim() });
   };
   return (
-    <Section title="Look up a client or an account">
+    <Section title={words.title}>
       <form class="operations-search" role="search" onSubmit={submit}>
         <label>
-          IP address, e-mail address or id of a user
+          {words.field}
           <input
             value={text}
             maxlength={320}
@@ -111,7 +113,7 @@ export function Search({ onChange }: SearchProps) {
           />
         </label>
         <button type="submit" class="primary">
-          Look up
+          {words.submit}
         </button>
       </form>
       {q !== '' && <Found q={q} from={found} onChange={onChange} />}

@@ -1,11 +1,13 @@
 import type { ComponentChildren } from 'preact';
 import { DataTable, Loaded, Page, place, Section, type TableColumn, useLoaded } from '../../console/kit.ts';
-import { numberText, windowText } from './format.tsx';
+import { durationText, Marked, numberText, windowText } from './format.tsx';
 import { Clients } from './limit-clients.tsx';
 import { Search } from './limit-search.tsx';
 import { Lockouts } from './lockouts.tsx';
+import { texts } from './texts.ts';
 import type { CountedClients, LimitRule, LimitRules, LockoutList } from './types.ts';
 
+const { limits: words } = texts;
 const POLL_MS = 5000;
 
 /** A limit as a row of the table. */
@@ -19,25 +21,25 @@ interface RuleRow {
 
 /** A rule in words; null: there is none. */
 const ruleText = (rule: LimitRule | null) =>
-  rule === null ? 'no limit' : `${numberText(rule.limit)} in ${windowText(rule.windowMs)}`;
+  rule === null ? words.noLimit : words.ruleValue(numberText(rule.limit), windowText(rule.windowMs));
 
 const RULE_COLUMNS: TableColumn<RuleRow>[] = [
-  { name: 'name', label: 'Limit', render: ({ name }) => name },
-  { name: 'rule', label: 'Each client may send', render: ({ rule }) => rule },
+  { name: 'name', label: words.limit, render: ({ name }) => name },
+  { name: 'rule', label: words.rule, render: ({ rule }) => rule },
   {
     name: 'setting',
-    label: 'Set by',
+    label: words.setBy,
     render: ({ setting }) =>
       setting.startsWith('settings.') ? <code class="operations-commit">{setting}</code> : setting,
   },
-  { name: 'about', label: 'Applies to', render: ({ about }) => about },
+  { name: 'about', label: words.appliesTo, render: ({ about }) => about },
 ];
 
 function AuthRoutes({ routes }: { routes: string[] }) {
-  if (routes.length === 0) return 'no route';
+  if (routes.length === 0) return words.noRoute;
   return (
     <details>
-      <summary>{routes.length} routes, each on its own</summary>
+      <summary>{words.routes(numberText(routes.length))}</summary>
       <ul class="operations-routes">
         {routes.map((route) => (
           <li key={route}>
@@ -54,14 +56,14 @@ function rowsOf({ global: all, auth, authRoutes, routes, others, lockout }: Limi
   const rows: RuleRow[] = [
     {
       id: 'all',
-      name: 'Global',
+      name: words.all,
       rule: ruleText(all),
       setting: 'settings.rateLimit.global',
-      about: 'all routes together',
+      about: words.allRoutes,
     },
     {
       id: 'auth',
-      name: 'Sign-in',
+      name: words.auth,
       rule: ruleText(auth),
       setting: 'settings.rateLimit.auth',
       about: <AuthRoutes routes={authRoutes} />,
@@ -70,15 +72,15 @@ function rowsOf({ global: all, auth, authRoutes, routes, others, lockout }: Limi
       id: route.route,
       name: <code>{route.route}</code>,
       rule: ruleText(route),
-      setting: 'the route',
-      about: 'this route',
+      setting: words.byRoute,
+      about: words.thisRoute,
     })),
     ...others.map((other) => ({
       id: other.name,
       name: other.name,
       rule: ruleText(other),
-      setting: 'the feature',
-      about: 'what the feature counts',
+      setting: words.byFeature,
+      about: words.feature,
     })),
   ];
   if (lockout === null) return rows;
@@ -87,32 +89,32 @@ function rowsOf({ global: all, auth, authRoutes, routes, others, lockout }: Limi
     ...rows,
     {
       id: 'lockout',
-      name: 'Failed sign-ins',
-      rule: `${maxAttempts} failures in ${windowMinutes} min, then locked for ${lockMinutes} min`,
+      name: words.lockout,
+      rule: `${words.lockoutRule(numberText(maxAttempts), durationText(60 * windowMinutes))}, ${words.lockoutLock(durationText(60 * lockMinutes))}`,
       setting: 'settings.auth.lockout',
-      about: 'sign-ins of one e-mail address, and confirmations of one user',
+      about: words.lockoutAbout,
     },
   ];
 }
 
 function Rules({ rules }: { rules: LimitRules }) {
   return (
-    <Section title="Configured limits">
+    <Section title={words.configured}>
       {!rules.isEnabled && (
         <p class="banner warn" role="status">
           <span>
-            Rate limits are off: <code>settings.rateLimit.enabled</code> is false, or this is a test. Lockouts apply.
+            <Marked text={words.off} />
           </span>
         </p>
       )}
       {rules.isEnabled && !rules.areLoopbackClientsLimited && (
         <p class="banner warn" role="status">
           <span>
-            Clients on this machine have no rate limit, because <code>LOOPBACK_RATE_LIMITS</code> is off.
+            <Marked text={words.loopbackOff} />
           </span>
         </p>
       )}
-      <DataTable label="Configured limits" rows={rowsOf(rules)} columns={RULE_COLUMNS} />
+      <DataTable label={words.configured} rows={rowsOf(rules)} columns={RULE_COLUMNS} />
     </Section>
   );
 }
@@ -124,10 +126,7 @@ export function LimitsPage() {
   const lockouts = useLoaded<LockoutList>('/operations/limits/lockouts', { everyMs: POLL_MS });
   const reload = () => Promise.all([clients.reload(), lockouts.reload()]);
   return (
-    <Page
-      title="Limits and locks"
-      intro="How many requests clients may send, and which clients and accounts are refused now."
-    >
+    <Page title={words.title} intro={words.intro}>
       <Search key={place.value.params.get('q')} onChange={reload} />
       <Clients from={clients} />
       <Lockouts from={lockouts} />

@@ -11,15 +11,18 @@ import {
   Time,
 } from '../../console/kit.ts';
 import { numberText } from './format.tsx';
+import { texts } from './texts.ts';
 import type { LockoutEntry, LockoutList } from './types.ts';
+
+const { lockouts: words } = texts;
 
 /** Whether an account is locked. */
 export function LockState({ lockedUntil }: Pick<LockoutEntry, 'lockedUntil'>) {
   return lockedUntil === null ? (
-    <Status kind="neutral">not locked</Status>
+    <Status kind="neutral">{words.notLocked}</Status>
   ) : (
     <Status kind="bad">
-      locked, ends <Time value={lockedUntil} />
+      {words.locked} <Time value={lockedUntil} />
     </Status>
   );
 }
@@ -27,16 +30,16 @@ export function LockState({ lockedUntil }: Pick<LockoutEntry, 'lockedUntil'>) {
 const lockColumns = (onDone: () => Promise<void>): TableColumn<LockoutEntry>[] => [
   {
     name: 'id',
-    label: 'Hash of the account',
+    label: words.hash,
     render: ({ id }) => <code title={id}>{id.slice(0, 12)}…</code>,
   },
   {
     name: 'failures',
-    label: 'Failed sign-ins',
+    label: words.failures,
     isNumber: true,
     render: ({ failures, lockedUntil }) => (lockedUntil !== null && failures === 0 ? '–' : numberText(failures)),
   },
-  { name: 'state', label: 'Status', render: (row) => <LockState {...row} /> },
+  { name: 'state', label: words.status, render: (row) => <LockState {...row} /> },
   {
     name: 'actions',
     label: '',
@@ -47,15 +50,15 @@ const lockColumns = (onDone: () => Promise<void>): TableColumn<LockoutEntry>[] =
           await call(`/operations/limits/lockouts/${id}/clear`, { method: 'POST' });
           await onDone();
         }}
-        label={`Unlock ${id.slice(0, 12)}`}
+        label={words.unlockLabel(id.slice(0, 12))}
         confirm={{
-          title: 'Unlock this account?',
-          text: 'Its failed sign-ins are cleared, so it can sign in again at once. An attacker who guesses its password can continue, too.',
-          action: 'Unlock',
+          title: words.unlockTitle,
+          text: words.unlockText,
+          action: words.unlock,
         }}
-        done="The account can sign in again"
+        done={words.unlocked}
       >
-        Unlock
+        {words.unlock}
       </ActionButton>
     ),
   },
@@ -64,23 +67,19 @@ const lockColumns = (onDone: () => Promise<void>): TableColumn<LockoutEntry>[] =
 /** The accounts with failed sign-ins. */
 export function Lockouts({ from }: { from: Load<LockoutList> }) {
   return (
-    <Section title="Failed sign-ins">
+    <Section title={words.title}>
       <Loaded from={from}>
         {({ lockouts, isCut }) =>
           lockouts.length === 0 ? (
-            <Nothing title="No failed sign-in">
-              <p>
-                Wrong passwords and codes are counted for each account, and lock it after too many. Redis has only
-                hashes of the accounts: search for an e-mail address to see its state.
-              </p>
+            <Nothing title={words.none}>
+              <p>{words.noneNote}</p>
             </Nothing>
           ) : (
             <>
               <p class="soft part-text operations-lead">
-                Redis has only hashes of the accounts. Search for an e-mail address or a user above to see which one it
-                is.{isCut && ' There are more than are shown.'}
+                {words.lead} {isCut && words.isCut}
               </p>
-              <DataTable label="Failed sign-ins" rows={lockouts} columns={lockColumns(from.reload)} />
+              <DataTable label={words.title} rows={lockouts} columns={lockColumns(from.reload)} />
             </>
           )
         }

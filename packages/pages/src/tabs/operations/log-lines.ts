@@ -1,29 +1,12 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { call, type RequestError, toRequestError } from '../../console/kit.ts';
-import { msText } from './format.tsx';
-
-/** A line of the log. Besides these fields, it has those that the code of the app has written. */
-export interface LogLine {
-  id: string;
-  fields: {
-    /** Left out in a line that was cut. */
-    level?: string;
-    time?: string;
-    msg?: string;
-    process?: string;
-    requestId?: string;
-    method?: string;
-    route?: string;
-    status?: number;
-    durationMs?: number;
-    outcome?: string;
-    err?: { message?: string };
-  };
-}
+import type { LogFields, LogLine } from './log-fields.ts';
+import { outcomeOf } from './outcome.tsx';
 
 /** What lines are limited to, as in the address; empty: no limit. */
 export interface LogFilters {
   level: string;
+  outcome: string;
   q: string;
   request: string;
   /** Whether requests to the console are shown. */
@@ -70,25 +53,11 @@ export function useLines(isPaused: boolean) {
   return { lines, error, isLoading, clear: () => setLines([]) };
 }
 
-/** What a line of a request says, besides its message. */
-export function summaryOf({ method, route, status, durationMs, outcome, err }: LogLine['fields']) {
-  const request = method === undefined ? undefined : `${method} ${route ?? 'unknown path'}`;
-  const parts = [
-    request,
-    status,
-    outcome === 'aborted' ? 'client left' : undefined,
-    durationMs === undefined ? undefined : msText(durationMs),
-    err?.message,
-  ];
-  return parts.filter((part) => part !== undefined).join(' · ');
-}
-
 /** Whether a line is the one of a request to the console, which open pages send every few seconds. */
-const isConsoleRequest = ({ method, route }: LogLine['fields']) =>
-  method !== undefined && /^\/console(\/|$)/.test(route ?? '');
+const isConsoleRequest = ({ method, route }: LogFields) => method !== undefined && /^\/console(\/|$)/.test(route ?? '');
 
 /** Returns the lines that the filters of the address include. */
-export function filterLines(lines: LogLine[], { level, q, request, console: ofConsole }: LogFilters) {
+export function filterLines(lines: LogLine[], { level, outcome, q, request, console: ofConsole }: LogFilters) {
   const lowest = LEVELS.indexOf(level);
   const wanted = q.toLowerCase();
   // A request whose id is given is shown, also if it is one to the console.
@@ -98,6 +67,7 @@ export function filterLines(lines: LogLine[], { level, q, request, console: ofCo
       LEVELS.indexOf(fields.level ?? '') >= lowest &&
       (showsConsole || !isConsoleRequest(fields)) &&
       (request === '' || fields.requestId === request) &&
+      (outcome === '' || outcomeOf(fields)?.group === outcome) &&
       (wanted === '' || JSON.stringify(fields).toLowerCase().includes(wanted)),
   );
 }

@@ -1,50 +1,65 @@
 import type { TargetedEvent } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { app, Code, clockText, Nothing, Page, place, setParams } from '../../console/kit.ts';
-import { filterLines, LEVELS, type LogFilters, type LogLine, summaryOf, useLines } from './log-lines.ts';
+import { app, Code, clockText, Facts, Nothing, Page, place, setParams } from '../../console/kit.ts';
+import { Marked, msText, numberText } from './format.tsx';
+import type { LogFields, LogLine } from './log-fields.ts';
+import { filterLines, LEVELS, type LogFilters, useLines } from './log-lines.ts';
+import { LogSubject, LogTarget } from './log-target.tsx';
+import { OUTCOME_OPTIONS, OutcomeStatus, outcomeOf } from './outcome.tsx';
+import { texts } from './texts.ts';
 
+const { log: words } = texts;
 /** More lines would make the page slow; filters reach the others. */
 const MAX_SHOWN = 400;
-const KINDS: Record<string, string> = { warn: 'warn', error: 'bad', fatal: 'bad' };
 /** Fields that the line itself shows. */
-const SHOWN_FIELDS = new Set(['level', 'time', 'msg', 'process']);
+const SHOWN_FIELDS = new Set(['time', 'msg']);
+
+const fieldText = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
+
+/** All fields of a line, on request. */
+function Details({ fields }: { fields: LogFields }) {
+  const { requestId, err } = fields;
+  const { stack, ...error } = err ?? {};
+  const others = Object.entries({ ...fields, err: err && error }).filter(
+    ([name, value]) => !SHOWN_FIELDS.has(name) && value !== undefined,
+  );
+  return (
+    <details class="operations-details">
+      <summary class="operations-toggle">{words.details}</summary>
+      <div class="operations-fields" role="group" aria-label={words.fields}>
+        {requestId && (
+          <p>
+            <a href={`/console/operations/log?request=${encodeURIComponent(requestId)}`}>{words.onlyRequest}</a>
+          </p>
+        )}
+        <Facts of={others.map(([name, value]) => [name, <code>{fieldText(value)}</code>])} />
+        {stack && <Code label={words.stack} text={stack} />}
+      </div>
+    </details>
+  );
+}
 
 function Line({ line: { id, fields } }: { line: LogLine }) {
-  const { level, time, msg, process, requestId } = fields;
-  const details = Object.fromEntries(Object.entries(fields).filter(([name]) => !SHOWN_FIELDS.has(name)));
-  const hasDetails = Object.keys(details).length > 0;
+  const { time, durationMs, err, error } = fields;
   const date = new Date(time ?? '');
-  const head = (
-    <>
+  const outcome = outcomeOf(fields);
+  const problem =
+    err?.message ??
+    error ??
+    (fields.decision !== undefined && outcome?.group !== 'succeeded' ? fields.outcome : undefined);
+  return (
+    <li key={id} class="operations-line">
       <time datetime={time} title={time}>
         {Number.isNaN(date.getTime()) ? '' : clockText(date, { hasSeconds: true })}
       </time>
-      <span class={`operations-level ${KINDS[level ?? ''] ?? ''}`}>{level}</span>
-      <span class="operations-message">
-        <span class="operations-text">{msg}</span> <span class="soft">{summaryOf(fields)}</span>
+      <span class="operations-subject">
+        <LogSubject fields={fields} />
+        {problem && <span class="operations-problem">{problem}</span>}
       </span>
-      <span class="soft operations-process">{process}</span>
-    </>
-  );
-  if (!hasDetails)
-    return (
-      <li key={id} class="operations-line">
-        {head}
-      </li>
-    );
-  return (
-    <li key={id}>
-      <details>
-        <summary class="operations-line">{head}</summary>
-        <div class="operations-fields">
-          {requestId && (
-            <p>
-              <a href={`/console/operations/log?request=${encodeURIComponent(requestId)}`}>Show only this request</a>
-            </p>
-          )}
-          <Code label="Fields of the line" text={JSON.stringify(details, null, 2)} />
-        </div>
-      </details>
+      <span class="operations-outcome">{outcome && <OutcomeStatus outcome={outcome} />}</span>
+      <LogTarget fields={fields} />
+      <span class="soft operations-duration">{durationMs !== undefined && msText(durationMs)}</span>
+      <Details fields={fields} />
     </li>
   );
 }
@@ -57,26 +72,37 @@ function Filters(props: { filters: LogFilters; isPaused: boolean; onPause: () =>
     <form
       class="operations-filters"
       role="search"
-      aria-label="Filter the log"
+      aria-label={words.filter}
       onSubmit={(event) => event.preventDefault()}
     >
       <label>
-        Level
+        {words.outcome}
+        <select value={filters.outcome} onChange={change('outcome')}>
+          <option value="">{words.anyOutcome}</option>
+          {OUTCOME_OPTIONS.map(([group, text]) => (
+            <option key={group} value={group}>
+              {text}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        {words.level}
         <select value={filters.level} onChange={change('level')}>
           {LEVELS.map((level) => (
             <option key={level} value={level === 'trace' ? '' : level}>
-              {level === 'trace' ? 'all' : `${level} and above`}
+              {level === 'trace' ? words.anyLevel : words.fromLevel(level)}
             </option>
           ))}
         </select>
       </label>
       <label class="operations-grow">
-        Search
-        <input type="search" value={filters.q} placeholder="in all fields" onInput={change('q')} />
+        {words.search}
+        <input type="search" value={filters.q} placeholder={words.searchHint} onInput={change('q')} />
       </label>
       <label class="operations-grow">
-        Request
-        <input value={filters.request} placeholder="id of a request" spellcheck={false} onInput={change('request')} />
+        {words.request}
+        <input value={filters.request} placeholder={words.requestHint} spellcheck={false} onInput={change('request')} />
       </label>
       <label class="check">
         <input
@@ -86,13 +112,13 @@ function Filters(props: { filters: LogFilters; isPaused: boolean; onPause: () =>
             setParams({ console: event.currentTarget.checked ? 'show' : undefined }, { replace: true })
           }
         />
-        Show console requests
+        {words.console}
       </label>
       <button type="button" aria-pressed={isPaused ? 'true' : 'false'} onClick={onPause}>
-        {isPaused ? 'Continue' : 'Pause'}
+        {isPaused ? words.continue : words.pause}
       </button>
       <button type="button" onClick={onClear}>
-        Clear
+        {words.clear}
       </button>
     </form>
   );
@@ -113,50 +139,43 @@ function useFollow(newest: string | undefined) {
 }
 
 function NoLines({ isFiltered }: { isFiltered: boolean }) {
-  if (isFiltered)
-    return (
-      <Nothing title="No line matches">
-        <p>Change the filters. Older lines than the newest 2,000 are only in the terminal.</p>
-      </Nothing>
-    );
   return (
-    <Nothing title="No lines yet">
+    <Nothing title={isFiltered ? words.noMatch : words.none}>
       <p>
-        Each request and each unit of background work writes a line. Your code writes some with{' '}
-        <code>
-          ctx.log.info({'{'} orderId {'}'}, 'paid')
-        </code>
-        .
+        <Marked text={isFiltered ? words.noMatchNote : words.noneNote} />
       </p>
     </Nothing>
   );
 }
 
-/** The log of all processes, while it is written. It exists only in development. */
-export function LogPage() {
+/** How many lines there are, and how many are shown. */
+function countText(matching: number, all: number, shown: number, isPaused: boolean): string {
+  return [
+    words.count(numberText(matching), numberText(all)),
+    shown < matching ? words.newest(numberText(shown)) : undefined,
+    isPaused ? words.paused : undefined,
+  ]
+    .filter((part) => part !== undefined)
+    .join(', ');
+}
+
+function Lines() {
   const [isPaused, setPaused] = useState(false);
   const { lines, error, isLoading, clear } = useLines(isPaused);
   const { params } = place.value;
-  const filters = {
-    level: params.get('level') ?? '',
-    q: params.get('q') ?? '',
-    request: params.get('request') ?? '',
-    console: params.get('console') ?? '',
+  const read = (name: keyof LogFilters) => params.get(name) ?? '';
+  const filters: LogFilters = {
+    level: read('level'),
+    outcome: read('outcome'),
+    q: read('q'),
+    request: read('request'),
+    console: read('console'),
   };
   const matching = useMemo(() => filterLines(lines, filters), [lines, ...Object.values(filters)]);
   const shown = matching.slice(-MAX_SHOWN);
   const { box, onScroll } = useFollow(shown.at(-1)?.id);
-  const isFiltered = matching.length < lines.length;
-  if (app.value.mode !== 'development')
-    return (
-      <Page title="Log">
-        <Nothing title="The log is shown only in development">
-          <p>In production, each process writes its log to standard output.</p>
-        </Nothing>
-      </Page>
-    );
   return (
-    <Page title="Log" intro="The newest lines of all processes on this machine, as they are written.">
+    <>
       <Filters filters={filters} isPaused={isPaused} onPause={() => setPaused(!isPaused)} onClear={clear} />
       {error && (
         <p class="banner bad" role="alert">
@@ -164,21 +183,12 @@ export function LogPage() {
         </p>
       )}
       <p class="soft operations-count" role="status">
-        {isLoading
-          ? 'Loading…'
-          : `${matching.length} of ${lines.length} lines${shown.length < matching.length ? `, the newest ${shown.length} are shown` : ''}${isPaused ? ', paused' : ''}`}
+        {isLoading ? words.loading : countText(matching.length, lines.length, shown.length, isPaused)}
       </p>
       {shown.length === 0 ? (
-        !isLoading && <NoLines isFiltered={isFiltered} />
+        !isLoading && <NoLines isFiltered={matching.length < lines.length} />
       ) : (
-        <div
-          class="operations-log"
-          ref={box}
-          onScroll={onScroll}
-          role="region"
-          aria-label="Lines of the log"
-          tabindex={0}
-        >
+        <div class="operations-log" ref={box} onScroll={onScroll} role="region" aria-label={words.lines} tabindex={0}>
           <ol>
             {shown.map((line) => (
               <Line key={line.id} line={line} />
@@ -186,6 +196,23 @@ export function LogPage() {
           </ol>
         </div>
       )}
+    </>
+  );
+}
+
+/** The log of all processes, while it is written. It exists only in development. */
+export function LogPage() {
+  if (app.value.mode !== 'development')
+    return (
+      <Page title={words.title}>
+        <Nothing title={words.onlyDevelopment}>
+          <p>{words.onlyDevelopmentNote}</p>
+        </Nothing>
+      </Page>
+    );
+  return (
+    <Page title={words.title} intro={words.intro}>
+      <Lines />
     </Page>
   );
 }

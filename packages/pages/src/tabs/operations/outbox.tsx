@@ -4,25 +4,30 @@ import {
   DataTable,
   Loaded,
   Nothing,
+  RecordLink,
   Section,
+  Status,
   type TableColumn,
   Time,
   useLoaded,
 } from '../../console/kit.ts';
 import { durationText, numberText } from './format.tsx';
+import { texts } from './texts.ts';
 import type { Outbox, OutboxEvent, StuckRow } from './types.ts';
 
+const { outbox: words } = texts;
 const POLL_MS = 3000;
 
 const EVENT_COLUMNS: TableColumn<OutboxEvent>[] = [
-  { name: 'name', label: 'Event', render: ({ name }) => <code>{name}</code> },
-  { name: 'waiting', label: 'Waiting', isNumber: true, render: ({ waiting }) => numberText(waiting) },
-  { name: 'oldest', label: 'Oldest', isNumber: true, render: ({ oldestSeconds }) => durationText(oldestSeconds) },
+  { name: 'name', label: words.event, render: ({ name }) => <code>{name}</code> },
+  { name: 'waiting', label: words.waiting, isNumber: true, render: ({ waiting }) => numberText(waiting) },
+  { name: 'oldest', label: words.oldest, isNumber: true, render: ({ oldestSeconds }) => durationText(oldestSeconds) },
   {
     name: 'failing',
-    label: 'Failed so far',
+    label: words.failing,
     isNumber: true,
-    render: ({ failing, attempts }) => (failing > 0 ? `${numberText(failing)}, up to ${attempts} attempts` : '0'),
+    render: ({ failing, attempts }) =>
+      failing > 0 ? words.failingValue(numberText(failing), numberText(attempts)) : '0',
   },
 ];
 
@@ -39,27 +44,24 @@ function StuckItem({ row, onRetry }: { row: StuckRow; onRetry: () => Promise<voi
     <li>
       <div class="operations-row-head">
         <span>
-          <code>{name}</code>{' '}
-          {record && (
-            <span class="soft">
-              {resource} {record}
-            </span>
-          )}
+          <code>{name}</code> {record && resource && <RecordLink resource={resource} id={record} />}{' '}
+          <Status kind={attempts > 0 ? 'warn' : 'neutral'}>
+            {attempts > 0 ? words.states.retry : words.states.waiting}
+          </Status>
         </span>
         {isDeferred(row) && (
-          <ActionButton run={retry} done="The relay processes the row now" label={`Retry row ${id} now`}>
-            Retry now
+          <ActionButton run={retry} done={words.retried} label={words.retryLabel(id)}>
+            {words.retry}
           </ActionButton>
         )}
       </div>
       <p class="soft">
-        Row {id}, happened <Time value={createdAt} />,
+        {words.row(id)} <Time value={createdAt} />,{' '}
         {attempts === 0 ? (
-          ' not processed yet'
+          words.notYet
         ) : (
           <>
-            {' '}
-            {attempts} {attempts === 1 ? 'attempt' : 'attempts'} failed, next <Time value={availableAt} />
+            {words.attempts(numberText(attempts))} <Time value={availableAt} />
           </>
         )}
       </p>
@@ -72,23 +74,17 @@ function OutboxRows({ outbox, onRetry }: { outbox: Outbox; onRetry: () => Promis
   const { rows, isCapped, events, stuck } = outbox;
   if (rows === 0)
     return (
-      <Nothing title="Nothing waits">
-        <p>
-          Each change of a record adds a row to the outbox, in the same transaction. The relay turns it into webhooks,
-          pushes and other work, usually within milliseconds.
-        </p>
+      <Nothing title={words.none}>
+        <p>{words.noneNote}</p>
       </Nothing>
     );
   return (
     <>
-      <p class="part-text soft operations-lead">
-        {numberText(rows)}
-        {isCapped ? ' or more' : ''} rows wait for the relay.
-      </p>
-      <DataTable label="Outbox rows by event" rows={events} columns={EVENT_COLUMNS} keyOf={({ name }) => name} />
+      <p class="part-text soft operations-lead">{(isCapped ? words.rowsOrMore : words.rows)(numberText(rows))}</p>
+      <DataTable label={words.table} rows={events} columns={EVENT_COLUMNS} keyOf={({ name }) => name} />
       {stuck.length > 0 && (
         <>
-          <h3 class="operations-subhead">Rows that failed or wait for more than a minute</h3>
+          <h3 class="operations-subhead">{words.stuck}</h3>
           <ul class="operations-list">
             {stuck.map((row) => (
               <StuckItem key={row.id} row={row} onRetry={onRetry} />
@@ -110,19 +106,19 @@ export function OutboxSection() {
   const hasDeferred = outbox.data?.stuck.some(isDeferred);
   return (
     <Section
-      title="Outbox"
+      title={words.title}
       actions={
         hasDeferred && (
           <ActionButton
             run={retryAll}
-            done="The relay processes the rows now"
+            done={words.retriedAll}
             confirm={{
-              title: 'Retry all failed rows now?',
-              text: 'The relay processes every row that waits for its next attempt.',
-              action: 'Retry all',
+              title: words.retryAllTitle,
+              text: words.retryAllText,
+              action: words.retryAllAction,
             }}
           >
-            Retry all now
+            {words.retryAll}
           </ActionButton>
         )
       }

@@ -1,13 +1,13 @@
 import { BarChart, type ChartPoint, Figure, Loaded, Page, Section, useLoaded } from '../../console/kit.ts';
 import { ChecksSection, LevelBadge } from './checks.tsx';
-import { durationText, msText, numberText, percentText, versionText } from './format.tsx';
+import { durationText, Marked, msText, numberText, percentText, versionText } from './format.tsx';
 import { Postgres, Redis } from './servers.tsx';
+import { texts } from './texts.ts';
 import type { Checks, Concern, Finding, Overview, ProcessVersion, RequestSummary } from './types.ts';
 
 const POLL_MS = 5000;
 const BASE = '/console/operations';
-
-const countChecks = (count: number) => (count === 1 ? 'One check below has' : `${count} checks below have`);
+const { overview: words } = texts;
 
 /** Says in one line whether the app works, and what needs attention. */
 function Verdict({ concerns, findings }: { concerns: Concern[]; findings: Finding[] }) {
@@ -15,14 +15,14 @@ function Verdict({ concerns, findings }: { concerns: Concern[]; findings: Findin
   if (concerns.length === 0)
     return (
       <p class={`operations-verdict ${count > 0 ? 'warn' : 'good'}`} role="status">
-        <b>Everything works.</b> Servers, processes and queues are within their limits.
-        {count > 0 && ` ${countChecks(count)} a remark.`}
+        <b>{words.works}</b> {words.worksNote}
+        {count > 0 && ` ${words.remarks(numberText(count))}`}
       </p>
     );
   const hasErrors = concerns.some(({ level }) => level === 'error');
   return (
     <div class={`operations-verdict ${hasErrors ? 'bad' : 'warn'}`} role="status">
-      <b>{concerns.length === 1 ? 'One thing needs' : `${concerns.length} things need`} attention.</b>
+      <b>{words.attention(numberText(concerns.length))}</b>
       <ul>
         {concerns.map(({ level, message, section }) => (
           <li key={message}>
@@ -32,7 +32,7 @@ function Verdict({ concerns, findings }: { concerns: Concern[]; findings: Findin
               {section !== 'overview' && (
                 <>
                   {' '}
-                  · <a href={`${BASE}/${section}`}>Show</a>
+                  · <a href={`${BASE}/${section}`}>{words.show}</a>
                 </>
               )}
             </span>
@@ -44,33 +44,34 @@ function Verdict({ concerns, findings }: { concerns: Concern[]; findings: Findin
 }
 
 /** Instead of numbers that only Redis knows, while it is not usable. */
-const UNKNOWN = 'not known without Redis';
-
-const UnknownFigure = ({ label }: { label: string }) => <Figure label={label} value="–" note={UNKNOWN} />;
+const UnknownFigure = ({ label }: { label: string }) => <Figure label={label} value="–" note={words.unknown} />;
 
 function RequestFigures({ requests }: Pick<Overview, 'requests'>) {
   if (requests === undefined)
-    return ['Requests a minute', 'Failed requests', '95th percentile'].map((label) => (
-      <UnknownFigure key={label} label={label} />
-    ));
+    return [words.perMinute, words.failed, words.p95].map((label) => <UnknownFigure key={label} label={label} />);
   const { count, failed, seconds, inFlight, p95Ms, meanMs } = requests;
   const perMinute = seconds === 0 ? null : Math.round((count / seconds) * 60);
   return (
     <>
-      <Figure label="Requests a minute" value={numberText(perMinute)} note={`${numberText(inFlight)} in flight`} />
+      <Figure label={words.perMinute} value={numberText(perMinute)} note={words.perMinuteNote(numberText(inFlight))} />
       <Figure
-        label="Failed requests"
+        label={words.failed}
         value={count === 0 ? '–' : percentText(failed / count)}
-        note={`${numberText(failed)} of ${numberText(count)}`}
+        note={count === 0 ? words.noRequests : words.failedNote(numberText(failed), numberText(count))}
         kind={failed > 0 ? 'bad' : ''}
       />
       <Figure
-        label="95th percentile"
+        label={words.p95}
         value={p95Ms === null ? '–' : `≤ ${msText(p95Ms)}`}
-        note={`mean ${msText(meanMs)}`}
+        note={count === 0 ? words.noRequests : words.p95Note(msText(meanMs))}
       />
     </>
   );
+}
+
+function outboxNote(outbox: Overview['outbox']): string {
+  if (outbox === undefined) return words.outboxUnknown;
+  return outbox.oldestSeconds ? words.outboxNote(durationText(Math.round(outbox.oldestSeconds))) : words.outboxEmpty;
 }
 
 function Figures({ requests, processes, outbox, queues }: Overview) {
@@ -78,26 +79,30 @@ function Figures({ requests, processes, outbox, queues }: Overview) {
     <div class="figures operations-figures">
       <RequestFigures requests={requests} />
       {processes === undefined ? (
-        <UnknownFigure label="Processes" />
+        <UnknownFigure label={words.processes} />
       ) : (
         <Figure
-          label="Processes"
+          label={words.processes}
           value={numberText(processes.length)}
-          note={<a href="/console/operations/processes">Show all</a>}
+          note={
+            <>
+              {words.processesNote} <a href="/console/operations/processes">{words.showAll}</a>
+            </>
+          }
         />
       )}
       <Figure
-        label="Outbox"
+        label={words.outbox}
         value={outbox === undefined ? '–' : `${numberText(outbox.rows)}${outbox.isCapped ? '+' : ''}`}
-        note={outbox?.oldestSeconds ? `oldest ${durationText(Math.round(outbox.oldestSeconds))}` : 'nothing waits'}
+        note={outboxNote(outbox)}
       />
       {queues === undefined ? (
-        <UnknownFigure label="Queue entries" />
+        <UnknownFigure label={words.entries} />
       ) : (
         <Figure
-          label="Queue entries"
+          label={words.entries}
           value={numberText(queues.waiting + queues.active)}
-          note={`${numberText(queues.active)} running, ${numberText(queues.delayed)} scheduled`}
+          note={words.entriesNote(numberText(queues.active), numberText(queues.delayed))}
         />
       )}
     </div>
@@ -107,48 +112,40 @@ function Figures({ requests, processes, outbox, queues }: Overview) {
 /** The label of an interval of the chart: how long ago it ended. */
 function labelOf(index: number, { points, intervalSeconds }: RequestSummary) {
   const seconds = (points.length - 1 - index) * intervalSeconds;
-  return seconds === 0 ? 'now' : `${durationText(seconds)} ago`;
+  return seconds === 0 ? words.now : words.ago(durationText(seconds));
 }
 
-const Unknown = () => <p class="soft">{UNKNOWN.replace(/^n/, 'N')}.</p>;
+const Unknown = () => <p class="soft">{words.unknown}</p>;
 
 function Requests({ requests }: Pick<Overview, 'requests'>) {
   if (requests === undefined) return <Unknown />;
-  if (requests.points.length < 2)
-    return (
-      <p class="soft">
-        Processes report their requests every {requests.intervalSeconds} seconds; the first numbers arrive in a moment.
-      </p>
-    );
+  if (requests.points.length < 2) return <p class="soft">{words.requestsSoon(numberText(requests.intervalSeconds))}</p>;
   const points = requests.points.map(
     ({ count, failed }, index): ChartPoint => ({
       label: labelOf(index, requests),
       parts: [
-        { kind: 'good', name: 'Served', value: count - failed },
-        { kind: 'bad', name: 'Failed', value: failed },
+        { kind: 'good', name: words.served, value: count - failed },
+        { kind: 'bad', name: words.failedPart, value: failed },
       ],
     }),
   );
-  return <BarChart label="Requests of all processes" points={points} height={96} />;
+  return <BarChart label={words.requestsChart} points={points} height={96} />;
 }
 
 function VersionItem({ version, appVersion, count }: ProcessVersion & { count: number }) {
   return (
     <li>
-      Belfry <b>{version}</b>
+      {texts.products.belfry} <b>{version}</b>
       {appVersion ? (
         <>
-          , app <b title={appVersion}>{versionText(appVersion)}</b>
+          , {words.app} <b title={appVersion}>{versionText(appVersion)}</b>
         </>
       ) : (
         <span class="soft">
-          , app version not known: set <code>APP_VERSION</code>
+          , <Marked text={words.appUnknown} />
         </span>
       )}
-      <span class="soft">
-        {' '}
-        · {count} {count === 1 ? 'process' : 'processes'}
-      </span>
+      <span class="soft"> · {words.processCount(numberText(count))}</span>
     </li>
   );
 }
@@ -171,24 +168,24 @@ export function OverviewPage() {
   const overview = useLoaded<Overview>('/operations/overview', { everyMs: POLL_MS });
   const checks = useLoaded<Checks>('/operations/checks');
   return (
-    <Page title="Operations" intro="The state of the running app. This page updates itself every 5 seconds.">
+    <Page title={words.title} intro={words.intro}>
       <Loaded from={overview}>
         {(data) => (
           <>
             <Verdict concerns={data.concerns} findings={checks.data?.findings ?? []} />
             <Figures {...data} />
-            <Section title="Requests of the last five minutes">
+            <Section title={words.requests}>
               <Requests requests={data.requests} />
             </Section>
             <div class="operations-columns">
-              <Section title="Postgres">
+              <Section title={texts.products.postgres}>
                 <Postgres state={data.postgres} />
               </Section>
-              <Section title="Redis">
+              <Section title={texts.products.redis}>
                 <Redis state={data.redis} />
               </Section>
             </div>
-            <Section title="Versions">
+            <Section title={words.versions}>
               <Versions processes={data.processes} />
             </Section>
           </>

@@ -9,32 +9,37 @@ import {
   type TableColumn,
   useLoaded,
 } from '../../console/kit.ts';
-import { durationText, Meter, msText, numberText, percentText, sizeText, versionText } from './format.tsx';
+import { ColumnHelp, durationText, Meter, msText, numberText, percentText, sizeText, versionText } from './format.tsx';
+import { texts } from './texts.ts';
 import type { ProcessFacts, ProcessList, ProcessVersion, RunningProcess } from './types.ts';
 
+const { processes: words } = texts;
 const POLL_MS = 5000;
 /** Seconds without a heartbeat after which a process may have died. */
 const LATE_SECONDS = 25;
 
 const secondsSince = (time: string) => (Date.now() - Date.parse(time)) / 1000;
 
-const countText = (count: number, name: string) => `${numberText(count)} ${name}${count === 1 ? '' : 's'}`;
-
 /** What the process is working on now. */
 function workOf({ facts: { requests, queues = [], streams } = {} }: RunningProcess) {
-  const counts = { request: requests?.inFlight ?? 0, job: 0, stream: streams?.open ?? 0 };
-  for (const { running } of queues) counts.job += running;
-  const parts = Object.entries(counts).flatMap(([name, count]) => (count > 0 ? [countText(count, name)] : []));
-  return parts.length === 0 ? <span class="soft">idle</span> : parts.join(', ');
+  const counts: [number, (count: string) => string][] = [
+    [requests?.inFlight ?? 0, words.requestCount],
+    [queues.reduce((sum, { running }) => sum + running, 0), words.jobCount],
+    [streams?.open ?? 0, words.streamCount],
+  ];
+  const parts = counts.flatMap(([count, say]) => (count > 0 ? [say(numberText(count))] : []));
+  return parts.length === 0 ? <span class="soft">{words.idle}</span> : parts.join(', ');
 }
 
 function Version({ version, appVersion }: ProcessVersion) {
   return (
     <span class="operations-stack">
       <span class="operations-commit" title={appVersion}>
-        {appVersion ? versionText(appVersion) : <span class="soft">app not known</span>}
+        {appVersion ? versionText(appVersion) : <span class="soft">{words.appUnknown}</span>}
       </span>
-      <span class="soft">Belfry {version}</span>
+      <span class="soft">
+        {texts.products.belfry} {version}
+      </span>
     </span>
   );
 }
@@ -43,7 +48,7 @@ function Heartbeat({ at }: { at: string }) {
   const seconds = Math.max(0, Math.round(secondsSince(at)));
   const text = (
     <time datetime={at} title={at}>
-      {durationText(seconds)} ago
+      {words.ago(durationText(seconds))}
     </time>
   );
   return seconds > LATE_SECONDS ? <Status kind="warn">{text}</Status> : text;
@@ -52,17 +57,16 @@ function Heartbeat({ at }: { at: string }) {
 function Connections({ connections }: Pick<ProcessFacts, 'connections'>) {
   if (connections === undefined) return '–';
   const used = connections.open - connections.idle;
+  const inUse = words.connections(numberText(used), numberText(connections.max));
   const text =
-    connections.waiting > 0
-      ? `${used} of ${connections.max}, ${connections.waiting} wait`
-      : `${used} of ${connections.max}`;
+    connections.waiting > 0 ? `${inUse}, ${words.connectionsWaiting(numberText(connections.waiting))}` : inUse;
   return <Meter value={used} max={connections.max} text={text} isHigh={connections.waiting > 0} />;
 }
 
 const columns = (own: string): TableColumn<RunningProcess>[] => [
   {
     name: 'roles',
-    label: 'Process',
+    label: words.process,
     render: ({ id, roles = [], host, pid }) => (
       <span class="operations-stack">
         <span>
@@ -70,7 +74,7 @@ const columns = (own: string): TableColumn<RunningProcess>[] => [
           {id === own && (
             <>
               {' '}
-              <span class="chip">This one</span>
+              <span class="chip">{words.own}</span>
             </>
           )}
         </span>
@@ -82,48 +86,50 @@ const columns = (own: string): TableColumn<RunningProcess>[] => [
   },
   {
     name: 'version',
-    label: 'Version',
+    label: words.version,
     render: ({ version, appVersion }) => <Version version={version} appVersion={appVersion} />,
   },
   {
     name: 'started',
-    label: 'Running for',
+    label: words.runningFor,
     render: ({ startedAt }) => (
       <span title={startedAt}>
         {durationText(startedAt === undefined ? undefined : Math.round(secondsSince(startedAt)))}
       </span>
     ),
   },
-  { name: 'seen', label: 'Heartbeat', render: ({ seenAt }) => <Heartbeat at={seenAt} /> },
+  { name: 'seen', label: words.heartbeat, render: ({ seenAt }) => <Heartbeat at={seenAt} /> },
   {
     name: 'memory',
-    label: 'Memory and CPU',
+    label: words.memory,
     isNumber: true,
     render: ({ memory, cpu }) => (
       <span class="operations-stack">
-        <span title={`heap ${sizeText(memory?.heapUsed)} of ${sizeText(memory?.heapLimit)}`}>
-          {sizeText(memory?.rss)}
-        </span>
+        <span title={words.heap(sizeText(memory?.heapUsed), sizeText(memory?.heapLimit))}>{sizeText(memory?.rss)}</span>
         <span class="soft">{percentText(cpu)}</span>
       </span>
     ),
   },
   {
     name: 'loop',
-    label: 'Event loop delay',
+    label: words.eventLoop,
     isNumber: true,
     render: ({ eventLoop }) => (
       <span class="operations-stack">
-        <span title="the longest since the last heartbeat">{msText(eventLoop?.maxMs)}</span>
-        <span class="soft" title="the share of the time in which code ran">
-          {percentText(eventLoop?.busy)} busy
+        <span title={words.eventLoopTitle}>{msText(eventLoop?.maxMs)}</span>
+        <span class="soft" title={words.busyTitle}>
+          {words.busy(percentText(eventLoop?.busy))}
         </span>
       </span>
     ),
   },
-  { name: 'postgres', label: 'Postgres', render: ({ facts }) => <Connections connections={facts?.connections} /> },
-  { name: 'work', label: 'Work now', render: workOf },
+  { name: 'postgres', label: words.postgres, render: ({ facts }) => <Connections connections={facts?.connections} /> },
+  { name: 'work', label: words.work, render: workOf },
 ];
+
+const HELP = (['heartbeat', 'memory', 'eventLoop', 'postgres', 'work'] as const).map(
+  (name) => [words[name], words.helps[name]] as const,
+);
 
 /** During a rolling deployment, two versions run side by side. */
 function VersionWarning({ processes }: { processes: RunningProcess[] }) {
@@ -132,8 +138,7 @@ function VersionWarning({ processes }: { processes: RunningProcess[] }) {
   return (
     <p class="banner warn operations-banner" role="status">
       <span>
-        <b>{versions.size} versions run side by side.</b> During a deployment that is expected. If it lasts, a process
-        was not restarted.
+        <b>{words.versions(numberText(versions.size))}</b> {words.versionsNote}
       </span>
     </p>
   );
@@ -144,7 +149,7 @@ type Streaming = RunningProcess & { streams: NonNullable<ProcessFacts['streams']
 const STREAM_COLUMNS: TableColumn<Streaming>[] = [
   {
     name: 'process',
-    label: 'Process',
+    label: words.process,
     render: ({ roles = [], host, pid }) => (
       <>
         {roles.join(', ')}{' '}
@@ -156,20 +161,25 @@ const STREAM_COLUMNS: TableColumn<Streaming>[] = [
   },
   {
     name: 'open',
-    label: 'Open streams',
+    label: words.open,
     render: ({ streams: { open, max } }) => (
-      <Meter value={open} max={max} text={`${numberText(open)} of ${numberText(max)}`} isHigh={open > 0.9 * max} />
+      <Meter
+        value={open}
+        max={max}
+        text={words.connections(numberText(open), numberText(max))}
+        isHigh={open > 0.9 * max}
+      />
     ),
   },
   {
     name: 'subscriptions',
-    label: 'Subscriptions',
+    label: words.subscriptions,
     isNumber: true,
     render: ({ streams }) => numberText(streams.subscriptions),
   },
-  { name: 'lag', label: 'Delay of the last change', isNumber: true, render: ({ streams }) => msText(streams.lagMs) },
-  { name: 'changes', label: 'Changes read', isNumber: true, render: ({ streams }) => numberText(streams.changes) },
-  { name: 'cut', label: 'Ended: too slow', isNumber: true, render: ({ streams }) => numberText(streams.cutOff) },
+  { name: 'lag', label: words.lag, isNumber: true, render: ({ streams }) => msText(streams.lagMs) },
+  { name: 'changes', label: words.changes, isNumber: true, render: ({ streams }) => numberText(streams.changes) },
+  { name: 'cut', label: words.cutOff, isNumber: true, render: ({ streams }) => numberText(streams.cutOff) },
 ];
 
 function Streams({ processes }: { processes: RunningProcess[] }) {
@@ -179,8 +189,8 @@ function Streams({ processes }: { processes: RunningProcess[] }) {
   });
   if (rows.length === 0) return null;
   return (
-    <Section title="Realtime streams">
-      <DataTable label="Realtime streams by process" rows={rows} columns={STREAM_COLUMNS} />
+    <Section title={words.streams}>
+      <DataTable label={words.streamsTable} rows={rows} columns={STREAM_COLUMNS} />
     </Section>
   );
 }
@@ -189,10 +199,7 @@ function Streams({ processes }: { processes: RunningProcess[] }) {
 export function ProcessesPage() {
   const list = useLoaded<ProcessList>('/operations/processes', { everyMs: POLL_MS });
   return (
-    <Page
-      title="Processes"
-      intro="Every process of the app, of each role and on each machine, with what it reported within the last 10 seconds. A process that stops is gone at once; one that was killed, after 45 seconds."
-    >
+    <Page title={words.title} intro={words.intro}>
       <Loaded from={list}>
         {({ processes, own, problem }) => (
           <>
@@ -203,12 +210,17 @@ export function ProcessesPage() {
             )}
             <VersionWarning processes={processes} />
             {processes.length === 0 && problem === null ? (
-              <Nothing title="No process has reported yet">
-                <p>Processes appear here within seconds of their start:</p>
-                <Code label="Command" text="npx belfry start relay" />
+              <Nothing title={words.none}>
+                <p>{words.noneNote}</p>
+                <Code label={words.command} text={texts.products.startRelay} />
               </Nothing>
             ) : (
-              processes.length > 0 && <DataTable label="Processes" rows={processes} columns={columns(own)} />
+              processes.length > 0 && (
+                <>
+                  <DataTable label={words.title} rows={processes} columns={columns(own)} />
+                  <ColumnHelp title={words.help} of={HELP} />
+                </>
+              )
             )}
             <Streams processes={processes} />
           </>

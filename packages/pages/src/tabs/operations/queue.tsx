@@ -1,6 +1,21 @@
-import { ActionButton, call, DataTable, Loaded, Nothing, Page, Section, Time, useLoaded } from '../../console/kit.ts';
+import {
+  ActionButton,
+  call,
+  DataTable,
+  Loaded,
+  Nothing,
+  Page,
+  Section,
+  Status,
+  Time,
+  useLoaded,
+} from '../../console/kit.ts';
+import { numberText } from './format.tsx';
 import { POLL_MS, QUEUE_COLUMNS, QUEUES } from './queues.tsx';
+import { texts } from './texts.ts';
 import type { FailedEntry, Queue } from './types.ts';
+
+const { queue: words } = texts;
 
 function FailedItem(props: { queue: string; entry: FailedEntry; onChange: () => Promise<void> }) {
   const { queue, entry, onChange } = props;
@@ -10,9 +25,9 @@ function FailedItem(props: { queue: string; entry: FailedEntry; onChange: () => 
     await onChange();
   };
   const question = {
-    title: 'Remove this entry?',
-    text: 'Its row in Postgres stays as it is.',
-    action: 'Remove',
+    title: words.removeTitle,
+    text: words.removeText,
+    action: words.remove,
     isDangerous: true,
   };
   return (
@@ -22,25 +37,26 @@ function FailedItem(props: { queue: string; entry: FailedEntry; onChange: () => 
           <b>{entry.name}</b> <code>{entry.id}</code>
         </span>
         <span class="actions">
-          <ActionButton run={change('/retry', 'POST')} done="The entry waits again" label={`Retry ${entry.id}`}>
-            Retry
+          <ActionButton run={change('/retry', 'POST')} done={words.retried} label={words.retryLabel(entry.id)}>
+            {words.retry}
           </ActionButton>
           <ActionButton
             kind="danger quiet"
             run={change('', 'DELETE')}
             confirm={question}
-            done="The entry is removed"
-            label={`Remove ${entry.id}`}
+            done={words.removed}
+            label={words.removeLabel(entry.id)}
           >
-            Remove
+            {words.remove}
           </ActionButton>
         </span>
       </div>
       <p class="soft">
-        Failed <Time value={entry.at} /> after {entry.attempts} {entry.attempts === 1 ? 'attempt' : 'attempts'}
+        <Status kind="bad">{words.failed}</Status> <Time value={entry.at} />{' '}
+        {words.failedAfter(numberText(entry.attempts))}
         {entry.row && (
           <>
-            , row <code>{entry.row}</code>
+            , {words.row} <code>{entry.row}</code>
           </>
         )}
       </p>
@@ -53,7 +69,7 @@ function FailedEntries({ queue }: { queue: string }) {
   const failed = useLoaded<FailedEntry[]>(`/operations/queues/${encodeURIComponent(queue)}/failed`);
   if (failed.data?.length === 0) return null;
   return (
-    <Section title="Kept failed entries">
+    <Section title={words.kept}>
       <Loaded from={failed}>
         {(entries) => (
           <ul class="operations-list">
@@ -70,11 +86,8 @@ function FailedEntries({ queue }: { queue: string }) {
 function RecentFailures({ failures }: Pick<Queue, 'failures'>) {
   if (failures.length === 0)
     return (
-      <Nothing title="No failure">
-        <p>
-          When an entry fails, its error appears here until the process restarts. The work itself is retried: its row
-          stays in Postgres, and the relay adds it again.
-        </p>
+      <Nothing title={words.noFailure}>
+        <p>{words.noFailureNote}</p>
       </Nothing>
     );
   return (
@@ -86,7 +99,7 @@ function RecentFailures({ failures }: Pick<Queue, 'failures'>) {
               <b>{name}</b> <code>{id}</code>
             </span>
             <span class="soft">
-              <Time value={at} />
+              <Status kind="bad">{words.failed}</Status> <Time value={at} />
             </span>
           </div>
           <pre class="operations-error">{error}</pre>
@@ -99,27 +112,22 @@ function RecentFailures({ failures }: Pick<Queue, 'failures'>) {
 /** A queue with its failures. */
 export function QueuePage({ name }: { name: string }) {
   const queues = useLoaded<Queue[]>('/operations/queues', { everyMs: POLL_MS });
-  const back = { href: QUEUES, label: 'Queues and outbox' };
+  const back = { href: QUEUES, label: texts.queues.title };
   return (
-    <Page title={name} back={back} intro="A queue of entries that point to rows in Postgres.">
+    <Page title={name} back={back} intro={words.intro}>
       <Loaded from={queues}>
         {(rows) => {
           const queue = rows.find((one) => one.name === name);
           if (queue === undefined)
             return (
-              <Nothing title="There is no such queue">
-                <p>No process has worked on it within a week.</p>
+              <Nothing title={words.none}>
+                <p>{words.noneNote}</p>
               </Nothing>
             );
           return (
             <>
-              <DataTable
-                label="State of the queue"
-                rows={[queue]}
-                columns={QUEUE_COLUMNS.slice(1)}
-                keyOf={() => name}
-              />
-              <Section title="Recent failures">
+              <DataTable label={words.state} rows={[queue]} columns={QUEUE_COLUMNS.slice(1)} keyOf={() => name} />
+              <Section title={words.recent}>
                 <RecentFailures failures={queue.failures} />
               </Section>
               {queue.failed > 0 && <FailedEntries queue={name} />}

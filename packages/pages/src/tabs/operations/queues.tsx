@@ -9,10 +9,12 @@ import {
   type TableColumn,
   useLoaded,
 } from '../../console/kit.ts';
-import { durationText, numberText } from './format.tsx';
+import { ColumnHelp, durationText, Marked, numberText } from './format.tsx';
 import { OutboxSection } from './outbox.tsx';
+import { texts } from './texts.ts';
 import type { JobKind, Queue } from './types.ts';
 
+const { queues: words } = texts;
 /** The interval in ms at which the queues are read. */
 export const POLL_MS = 3000;
 /** The path of the page. */
@@ -23,103 +25,108 @@ const LATE_SECONDS = 60;
 const hrefOfQueue = (name: string) => `${QUEUES}/${encodeURIComponent(name)}`;
 
 function QueueStatus({ queue: { waiting, delayed, workers, oldestSeconds, failed } }: { queue: Queue }) {
-  if (workers === 0)
-    return waiting + delayed > 0 ? <Status kind="bad">No process</Status> : <Status kind="neutral">No process</Status>;
-  if (oldestSeconds !== null && oldestSeconds > LATE_SECONDS) return <Status kind="warn">Late</Status>;
-  return failed > 0 ? <Status kind="warn">Failures</Status> : <Status kind="good">Running</Status>;
+  if (workers === 0) return <Status kind={waiting + delayed > 0 ? 'bad' : 'neutral'}>{words.states.noProcess}</Status>;
+  if (oldestSeconds !== null && oldestSeconds > LATE_SECONDS) return <Status kind="warn">{words.states.late}</Status>;
+  return failed > 0 ? (
+    <Status kind="warn">{words.states.failures}</Status>
+  ) : (
+    <Status kind="good">{words.states.running}</Status>
+  );
 }
 
 /** The columns of queues; the first one names the queue. */
 export const QUEUE_COLUMNS: TableColumn<Queue>[] = [
   {
     name: 'name',
-    label: 'Queue',
+    label: words.queue,
     render: ({ name }) => (
       <a class="row-link" href={hrefOfQueue(name)}>
         {name}
       </a>
     ),
   },
-  { name: 'status', label: 'Status', render: (queue) => <QueueStatus queue={queue} /> },
-  { name: 'waiting', label: 'Waiting', isNumber: true, render: ({ waiting }) => numberText(waiting) },
-  { name: 'active', label: 'Running', isNumber: true, render: ({ active }) => numberText(active) },
-  { name: 'delayed', label: 'Scheduled', isNumber: true, render: ({ delayed }) => numberText(delayed) },
+  { name: 'status', label: words.status, render: (queue) => <QueueStatus queue={queue} /> },
+  { name: 'waiting', label: words.waiting, isNumber: true, render: ({ waiting }) => numberText(waiting) },
+  { name: 'active', label: words.running, isNumber: true, render: ({ active }) => numberText(active) },
+  { name: 'delayed', label: words.scheduled, isNumber: true, render: ({ delayed }) => numberText(delayed) },
   {
     name: 'failures',
-    label: 'Failures',
+    label: words.failures,
     isNumber: true,
     render: ({ failed, failures }) => numberText(failed + failures.length),
   },
   {
     name: 'oldest',
-    label: 'Oldest wait',
+    label: words.oldest,
     isNumber: true,
     render: ({ oldestSeconds }) => durationText(oldestSeconds),
   },
   {
     name: 'workers',
-    label: 'Processes',
+    label: words.processes,
     isNumber: true,
-    render: ({ workers, concurrency }) => `${workers} × ${workers === 0 ? 0 : Math.round(concurrency / workers)}`,
+    render: ({ workers, concurrency }) =>
+      workers === 0 ? '0' : words.workers(numberText(workers), numberText(Math.round(concurrency / workers))),
   },
 ];
+
+const HELP = (['status', 'scheduled', 'failures', 'oldest', 'processes'] as const).map(
+  (name) => [words[name], words.helps[name]] as const,
+);
 
 function Queues() {
   const queues = useLoaded<Queue[]>('/operations/queues', { everyMs: POLL_MS });
   return (
-    <Section title="Queues">
+    <Section title={words.queues}>
       <Loaded from={queues}>
         {(rows) =>
           rows.length === 0 ? (
-            <Nothing title="No queue yet">
+            <Nothing title={words.none}>
               <p>
-                A queue appears when a process with a worker starts: <code>npx belfry start webhook-worker</code>
+                <Marked text={words.noneNote} />
               </p>
             </Nothing>
           ) : (
-            <DataTable label="Queues" rows={rows} columns={QUEUE_COLUMNS} keyOf={({ name }) => name} />
+            <>
+              <DataTable label={words.queues} rows={rows} columns={QUEUE_COLUMNS} keyOf={({ name }) => name} />
+              <ColumnHelp title={words.help} of={HELP} />
+            </>
           )
         }
       </Loaded>
-      <p class="soft operations-note">
-        An entry of a queue only points to a row in Postgres. If Redis loses it, the relay adds it again.
-      </p>
+      <p class="soft operations-note">{words.note}</p>
     </Section>
   );
 }
 
 const JOB_COLUMNS: TableColumn<JobKind>[] = [
-  { name: 'name', label: 'Job', render: ({ name }) => name },
-  { name: 'waiting', label: 'Waiting', isNumber: true, render: ({ counts }) => numberText(counts.waiting) },
-  { name: 'running', label: 'Running', isNumber: true, render: ({ counts }) => numberText(counts.running) },
+  { name: 'name', label: words.job, render: ({ name }) => name },
+  { name: 'waiting', label: words.waiting, isNumber: true, render: ({ counts }) => numberText(counts.waiting) },
+  { name: 'running', label: words.running, isNumber: true, render: ({ counts }) => numberText(counts.running) },
   {
     name: 'failed',
-    label: 'Failed',
+    label: words.failed,
     isNumber: true,
     render: ({ counts }) => (counts.failed > 0 ? <Status kind="bad">{numberText(counts.failed)}</Status> : '0'),
   },
-  { name: 'succeeded', label: 'Succeeded', isNumber: true, render: ({ counts }) => numberText(counts.succeeded) },
+  { name: 'succeeded', label: words.succeeded, isNumber: true, render: ({ counts }) => numberText(counts.succeeded) },
 ];
 
 function Jobs() {
   const jobs = useLoaded<{ kinds: JobKind[] }>('/operations/jobs', { everyMs: 2 * POLL_MS });
   const tab = app.value.tabs.find(({ id }) => id === 'jobs');
   return (
-    <Section title="Background jobs" actions={tab && <a href={tab.path}>Open the jobs</a>}>
+    <Section title={words.jobs} actions={tab && <a href={tab.path}>{words.openJobs}</a>}>
       <Loaded from={jobs}>
         {({ kinds }) =>
           kinds.length === 0 ? (
-            <Nothing title="The app declares no jobs">
+            <Nothing title={words.noJobs}>
               <p>
-                Jobs of{' '}
-                <code>
-                  createApp({'{'} jobs: [defineJob('close-stale', …)] {'}'})
-                </code>{' '}
-                appear here with their numbers.
+                <Marked text={words.noJobsNote} />
               </p>
             </Nothing>
           ) : (
-            <DataTable label="Background jobs" rows={kinds} columns={JOB_COLUMNS} keyOf={({ name }) => name} />
+            <DataTable label={words.jobs} rows={kinds} columns={JOB_COLUMNS} keyOf={({ name }) => name} />
           )
         }
       </Loaded>
@@ -130,10 +137,7 @@ function Jobs() {
 /** The work in the background: queues, the outbox and jobs. */
 export function QueuesPage() {
   return (
-    <Page
-      title="Queues and outbox"
-      intro="The work that waits, runs and fails in the background. This page updates itself every 3 seconds."
-    >
+    <Page title={words.title} intro={words.intro}>
       <Queues />
       <OutboxSection />
       <Jobs />

@@ -1,6 +1,9 @@
 import { Facts, Status } from '../../console/kit.ts';
-import { durationText, Meter, msText, numberText, percentText, sizeText } from './format.tsx';
+import { durationText, Explained, Marked, Meter, msText, numberText, percentText, sizeText } from './format.tsx';
+import { texts } from './texts.ts';
 import type { Overview, PostgresState, RedisServer, ServerProblem } from './types.ts';
+
+const { servers: words } = texts;
 
 function Problem({ of: { problem, fix } }: { of: ServerProblem }) {
   return (
@@ -19,37 +22,42 @@ export function Postgres({ state }: { state: PostgresState | ServerProblem }) {
   return (
     <Facts
       of={[
-        ['Version', `Postgres ${state.version}`],
-        ['Response time', msText(state.latencyMs)],
+        [words.version, `Postgres ${state.version}`],
+        [words.latency, <Explained note={words.latencyNote}>{msText(state.latencyMs)}</Explained>],
         [
-          'Connections of all programs',
-          <Meter
-            value={connections}
-            max={maxConnections}
-            text={`${connections} of ${maxConnections}`}
-            isHigh={connections > 0.9 * maxConnections}
-          />,
+          words.connections,
+          <Explained note={words.connectionsNote}>
+            <Meter
+              value={connections}
+              max={maxConnections}
+              text={words.connectionsValue(numberText(connections), numberText(maxConnections))}
+              isHigh={connections > 0.9 * maxConnections}
+            />
+          </Explained>,
         ],
         [
-          'Sessions',
-          `${state.active} active, ${state.waitingForLock} waiting for a lock, ${state.idleInTransaction} idle in a transaction`,
+          words.sessions,
+          <Explained note={words.sessionsNote}>
+            {words.sessionsActive(numberText(state.active))},{' '}
+            {words.sessionsWaiting(numberText(state.waitingForLock), numberText(state.idleInTransaction))}
+          </Explained>,
         ],
-        ['Reads from memory', percentText(state.cacheHits)],
-        ['Size of the database', sizeText(state.bytes)],
-        ['Deadlocks', numberText(state.deadlocks)],
-        ['Running for', durationText(state.uptimeSeconds)],
+        [words.cache, <Explained note={words.cacheNote}>{percentText(state.cacheHits)}</Explained>],
+        [words.size, sizeText(state.bytes)],
+        [words.deadlocks, <Explained note={words.deadlocksNote}>{numberText(state.deadlocks)}</Explained>],
+        [words.uptime, durationText(state.uptimeSeconds)],
       ]}
     />
   );
 }
 
 function RedisMemory({ server: { usedBytes, maxBytes } }: { server: RedisServer }) {
-  if (usedBytes === null || !maxBytes) return `${sizeText(usedBytes)}, no limit set`;
+  if (usedBytes === null || !maxBytes) return words.memoryUnlimited(sizeText(usedBytes));
   return (
     <Meter
       value={usedBytes}
       max={maxBytes}
-      text={`${sizeText(usedBytes)} of ${sizeText(maxBytes)}`}
+      text={words.memoryValue(sizeText(usedBytes), sizeText(maxBytes))}
       isHigh={usedBytes > 0.9 * maxBytes}
     />
   );
@@ -61,33 +69,35 @@ function RedisFacts({ server }: { server: RedisServer }) {
       <>
         <Facts
           of={[
-            ['Address', server.address],
-            ['Response time', msText(server.latencyMs)],
+            [words.address, server.address],
+            [words.latency, msText(server.latencyMs)],
           ]}
         />
         <p class="soft">
-          The user of <code>REDIS_URL</code> may not run <code>INFO</code>, so nothing more is known.
+          <Marked text={words.noInfo} />
         </p>
       </>
     );
   return (
     <Facts
       of={[
-        ['Version', server.version],
-        ['Response time', msText(server.latencyMs)],
-        ['Memory', <RedisMemory server={server} />],
+        [words.version, server.version],
+        [words.latency, <Explained note={words.latencyNote}>{msText(server.latencyMs)}</Explained>],
+        [words.memory, <RedisMemory server={server} />],
         [
-          'When memory is full',
+          words.eviction,
           server.evictionPolicy === 'noeviction' ? (
-            'refuses writes (noeviction)'
+            <Explained note={words.evictionNote}>{words.evictionNone}</Explained>
           ) : (
-            <Status kind="warn">deletes keys ({server.evictionPolicy})</Status>
+            <Explained note={words.evictionBad}>
+              <Status kind="warn">{words.evictionSome(server.evictionPolicy ?? '–')}</Status>
+            </Explained>
           ),
         ],
-        ['Clients', numberText(server.clients)],
-        ['Commands per second', numberText(server.commandsPerSecond)],
-        ['Evicted keys', numberText(server.evictedKeys)],
-        ['Running for', durationText(server.uptimeSeconds)],
+        [words.clients, <Explained note={words.clientsNote}>{numberText(server.clients)}</Explained>],
+        [words.commands, numberText(server.commandsPerSecond)],
+        [words.evicted, <Explained note={words.evictedNote}>{numberText(server.evictedKeys)}</Explained>],
+        [words.uptime, durationText(server.uptimeSeconds)],
       ]}
     />
   );

@@ -5,32 +5,32 @@ import {
   Code,
   call,
   DataTable,
+  FilterForm,
   Loaded,
   Nothing,
   Page,
   place,
   Section,
-  Status,
+  SelectFilter,
   setParams,
   type TableColumn,
   Time,
   useLoaded,
 } from '../../console/kit.ts';
 import { msText, numberText } from './format.tsx';
+import { RequestTarget } from './log-target.tsx';
+import { OUTCOME_OPTIONS, OutcomeStatus, requestOutcome } from './outcome.tsx';
+import { texts } from './texts.ts';
 import type { SlowRequest, SlowWork, StatementRuns, StatementStatistics } from './types.ts';
 
+const { slow: words } = texts;
 const POLL_MS = 5000;
-const ENABLE = `-- postgresql.conf, then restart Postgres:
+const ENABLE = `-- ${words.enableConfig}
 shared_preload_libraries = 'pg_stat_statements'
 
--- In the database of the app, as its owner or a superuser:
+-- ${words.enableDatabase}
 create extension pg_stat_statements;
-grant pg_read_all_stats to <the user of DATABASE_URL>;`;
-
-function RequestStatus({ status }: Pick<SlowRequest, 'status'>) {
-  if (status === null) return <Status kind="neutral">client left</Status>;
-  return <Status kind={status >= 500 ? 'bad' : status >= 400 ? 'warn' : 'good'}>{status}</Status>;
-}
+grant pg_read_all_stats to <${words.enableUser}>;`;
 
 /** The rows that are shown until the user asks for all. */
 const FIRST_ROWS = 25;
@@ -42,10 +42,7 @@ function RequestId({ id }: { id: string | null }) {
   if (id === null) return '–';
   if (app.value.mode !== 'development') return <code title={id}>{shortId(id)}</code>;
   return (
-    <a
-      href={`/console/operations/log?request=${encodeURIComponent(id)}`}
-      title={`Show the lines of request ${id} in the log`}
-    >
+    <a href={`/console/operations/log?request=${encodeURIComponent(id)}`} title={words.showLines(id)}>
       <code>{shortId(id)}</code>
     </a>
   );
@@ -54,33 +51,35 @@ function RequestId({ id }: { id: string | null }) {
 const REQUEST_COLUMNS: TableColumn<SlowRequest>[] = [
   {
     name: 'route',
-    label: 'Route',
+    label: words.request,
     render: ({ method, route }) => (
       <span class="operations-stack">
-        <span class="operations-route">{route ?? 'unknown path'}</span>
-        <span class="soft">{method}</span>
-      </span>
-    ),
-  },
-  { name: 'ms', label: 'Duration', isNumber: true, render: ({ ms }) => msText(ms) },
-  { name: 'status', label: 'Status', render: ({ status }) => <RequestStatus status={status} /> },
-  {
-    name: 'postgres',
-    label: 'In Postgres',
-    isNumber: true,
-    render: ({ statements, postgresMs }) => (
-      <span class="operations-stack">
-        <span>{msText(postgresMs)}</span>
+        <span class="operations-route">{route ?? words.unknownPath}</span>
         <span class="soft">
-          {statements}
-          {'\u00a0'}
-          {statements === 1 ? 'statement' : 'statements'}
+          {method} {route !== null && <RequestTarget route={route} />}
         </span>
       </span>
     ),
   },
-  { name: 'at', label: 'When', render: ({ at }) => <Time value={at} /> },
-  { name: 'id', label: 'Request', render: ({ requestId }) => <RequestId id={requestId} /> },
+  { name: 'ms', label: words.duration, isNumber: true, render: ({ ms }) => msText(ms) },
+  {
+    name: 'outcome',
+    label: words.outcome,
+    render: ({ status }) => <OutcomeStatus outcome={requestOutcome(status)} />,
+  },
+  {
+    name: 'postgres',
+    label: words.postgres,
+    isNumber: true,
+    render: ({ statements, postgresMs }) => (
+      <span class="operations-stack">
+        <span>{msText(postgresMs)}</span>
+        <span class="soft">{words.statementCount(numberText(statements))}</span>
+      </span>
+    ),
+  },
+  { name: 'at', label: words.when, render: ({ at }) => <Time value={at} /> },
+  { name: 'id', label: words.id, render: ({ requestId }) => <RequestId id={requestId} /> },
 ];
 
 type Option = [value: string, text: string];
@@ -93,8 +92,8 @@ function ViewChoice({ label, name, options }: { label: string; name: string; opt
 }
 
 const ORDERS: [Option, Option] = [
-  ['newest', 'Newest'],
-  ['slowest', 'Slowest'],
+  ['newest', words.newest],
+  ['slowest', words.slowest],
 ];
 
 /** The first rows of a table, and a button that shows all. The choice is in the address. */
@@ -110,7 +109,7 @@ function LongTable<Row extends object>({
       {!isAll && (
         <p class="more">
           <button type="button" onClick={() => setParams({ all: name })}>
-            Show all {rows.length}
+            {words.showRows(numberText(rows.length))}
           </button>
         </p>
       )}
@@ -118,25 +117,46 @@ function LongTable<Row extends object>({
   );
 }
 
-function Requests({ data }: { data: SlowWork }) {
-  const rows = data[place.value.params.get('order') === 'slowest' ? 'slowest' : 'newest'];
+/** The slow requests that the address selects: in its order, and with its outcome. */
+function selectRequests(data: SlowWork): SlowRequest[] {
+  const { params } = place.value;
+  const group = params.get('outcome');
+  const rows = data[params.get('order') === 'slowest' ? 'slowest' : 'newest'];
+  return group === null ? rows : rows.filter(({ status }) => requestOutcome(status).group === group);
+}
+
+function NoRequests({ data }: { data: SlowWork }) {
   const { requestMs } = data.thresholds;
+  if (data.newest.length > 0) return <Nothing title={words.noMatch} />;
   return (
-    <Section title="Slow requests" actions={<ViewChoice label="Order of the requests" name="order" options={ORDERS} />}>
+    <Nothing title={words.noRequest}>
+      <p>
+        {words.noRequestNote(msText(requestMs))}{' '}
+        <code>
+          settings: {'{'} slowLog: {'{'} requestMs: {requestMs} {'}'} {'}'}
+        </code>
+        .
+      </p>
+    </Nothing>
+  );
+}
+
+/** Requests are never retried by the server. */
+const REQUEST_OUTCOMES = OUTCOME_OPTIONS.filter(([group]) => group !== 'retry');
+
+function Requests({ data }: { data: SlowWork }) {
+  const rows = selectRequests(data);
+  return (
+    <Section title={words.requests} actions={<ViewChoice label={words.order} name="order" options={ORDERS} />}>
+      <FilterForm kind="operations-outcomes" label={words.requests}>
+        <SelectFilter name="outcome" label={words.outcome} all={words.anyOutcome} options={REQUEST_OUTCOMES} />
+      </FilterForm>
       {rows.length === 0 ? (
-        <Nothing title="No slow request">
-          <p>
-            Requests that take {msText(requestMs)} or longer appear here. Change the limit with{' '}
-            <code>
-              settings: {'{'} slowLog: {'{'} requestMs: {requestMs} {'}'} {'}'}
-            </code>
-            .
-          </p>
-        </Nothing>
+        <NoRequests data={data} />
       ) : (
         <LongTable
           name="requests"
-          label="Slow requests"
+          label={words.requests}
           rows={rows}
           columns={REQUEST_COLUMNS}
           keyOf={({ process, requestId, at, ms }) => `${process} ${requestId} ${at} ${ms}`}
@@ -159,24 +179,18 @@ function Statement({ text }: { text: string }) {
 }
 
 const STATEMENT_COLUMNS: TableColumn<StatementRuns>[] = [
-  { name: 'text', label: 'Statement', render: ({ text }) => <Statement text={text} /> },
-  { name: 'calls', label: 'Runs', isNumber: true, render: ({ calls }) => numberText(calls) },
-  { name: 'mean', label: 'Mean', isNumber: true, render: ({ calls, totalMs }) => msText(totalMs / calls) },
-  { name: 'max', label: 'Longest', isNumber: true, render: ({ maxMs }) => msText(maxMs) },
-  { name: 'total', label: 'Total', isNumber: true, render: ({ totalMs }) => msText(totalMs) },
-  { name: 'rows', label: 'Rows', isNumber: true, render: ({ rows }) => numberText(rows) },
+  { name: 'text', label: words.statement, render: ({ text }) => <Statement text={text} /> },
+  { name: 'calls', label: words.runs, isNumber: true, render: ({ calls }) => numberText(calls) },
+  { name: 'mean', label: words.mean, isNumber: true, render: ({ calls, totalMs }) => msText(totalMs / calls) },
+  { name: 'max', label: words.longest, isNumber: true, render: ({ maxMs }) => msText(maxMs) },
+  { name: 'total', label: words.total, isNumber: true, render: ({ totalMs }) => msText(totalMs) },
+  { name: 'rows', label: words.rows, isNumber: true, render: ({ rows }) => numberText(rows) },
 ];
 
 const SOURCES: [Option, Option] = [
-  ['app', 'Slow runs of the app'],
-  ['all', 'All runs in Postgres'],
+  ['app', words.ofApp],
+  ['all', words.ofPostgres],
 ];
-
-const MISSING = {
-  'not installed': 'The database does not have the extension pg_stat_statements.',
-  'not loaded': 'The extension pg_stat_statements is created, but the server does not load it.',
-  'not permitted': 'The user of the app may not read pg_stat_statements.',
-};
 
 /** The statistics of Postgres itself, which count every run of every statement. */
 function Statistics() {
@@ -185,16 +199,16 @@ function Statistics() {
     <Loaded from={statistics}>
       {({ missing, statements }) =>
         missing !== undefined ? (
-          <Nothing title={MISSING[missing]}>
-            <p>It counts every run of every statement, of all programs. To switch it on:</p>
-            <Code label="How to switch on pg_stat_statements" text={ENABLE} />
+          <Nothing title={words.missing[missing]}>
+            <p>{words.missingNote}</p>
+            <Code label={words.enableLabel} text={ENABLE} />
           </Nothing>
         ) : statements.length === 0 ? (
-          <Nothing title="No statement has run since the statistics were reset" />
+          <Nothing title={words.noStatistics} />
         ) : (
           <LongTable
             name="statistics"
-            label="Statements in Postgres"
+            label={words.allTable}
             rows={statements}
             columns={STATEMENT_COLUMNS}
             keyOf={({ text, calls }) => `${text} ${calls}`}
@@ -208,9 +222,9 @@ function Statistics() {
 function Statements({ data: { statements, thresholds } }: { data: SlowWork }) {
   const isAll = place.value.params.get('statements') === 'all';
   const empty = (
-    <Nothing title="No slow statement">
+    <Nothing title={words.noStatement}>
       <p>
-        Statements that take {msText(thresholds.statementMs)} or longer appear here. Change the limit with{' '}
+        {words.noStatementNote(msText(thresholds.statementMs))}{' '}
         <code>
           settings: {'{'} slowLog: {'{'} statementMs: {thresholds.statementMs} {'}'} {'}'}
         </code>
@@ -219,10 +233,7 @@ function Statements({ data: { statements, thresholds } }: { data: SlowWork }) {
     </Nothing>
   );
   return (
-    <Section
-      title="Statements"
-      actions={<ViewChoice label="Source of the statements" name="statements" options={SOURCES} />}
-    >
+    <Section title={words.statements} actions={<ViewChoice label={words.source} name="statements" options={SOURCES} />}>
       {isAll && <Statistics />}
       {!isAll &&
         (statements.length === 0 ? (
@@ -230,7 +241,7 @@ function Statements({ data: { statements, thresholds } }: { data: SlowWork }) {
         ) : (
           <LongTable
             name="statements"
-            label="Slow statements"
+            label={words.slowTable}
             rows={statements}
             columns={STATEMENT_COLUMNS}
             keyOf={({ text }) => text}
@@ -248,17 +259,17 @@ export function SlowPage() {
     await slow.reload();
   };
   const question = {
-    title: 'Clear the slow work of all processes?',
-    text: 'Their memory of slow requests and statements is emptied within 10 seconds. Logs and metrics stay.',
-    action: 'Clear',
+    title: words.clearTitle,
+    text: words.clearText,
+    action: words.clear,
   };
   return (
     <Page
-      title="Slow work"
-      intro="What each process remembers since its start: its newest and slowest requests, and the statements that took the most time."
+      title={words.title}
+      intro={words.intro}
       actions={
-        <ActionButton run={clear} confirm={question} done="The slow work is cleared">
-          Clear
+        <ActionButton run={clear} confirm={question} done={words.cleared}>
+          {words.clear}
         </ActionButton>
       }
     >

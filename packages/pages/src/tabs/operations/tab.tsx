@@ -7,23 +7,25 @@ import { ProcessesPage } from './processes.tsx';
 import { QueuePage } from './queue.tsx';
 import { QueuesPage } from './queues.tsx';
 import { SlowPage } from './slow.tsx';
+import { texts } from './texts.ts';
 
 const BASE = '/console/operations';
+const { sections: names } = texts;
 
 /** The log exists only in development. */
 const sections = () => [
-  { path: BASE, label: 'Overview' },
-  { path: `${BASE}/processes`, label: 'Processes' },
-  { path: `${BASE}/queues`, label: 'Queues and outbox' },
-  { path: `${BASE}/slow`, label: 'Slow work' },
-  { path: `${BASE}/limits`, label: 'Limits and locks' },
-  ...(app.value.mode === 'development' ? [{ path: `${BASE}/log`, label: 'Log' }] : []),
+  { path: BASE, label: names.overview },
+  { path: `${BASE}/processes`, label: names.processes },
+  { path: `${BASE}/queues`, label: names.queues },
+  { path: `${BASE}/slow`, label: names.slow },
+  { path: `${BASE}/limits`, label: names.limits },
+  ...(app.value.mode === 'development' ? [{ path: `${BASE}/log`, label: names.log }] : []),
 ];
 
 /** The state of the running app. */
 export const tab: Tab = {
   component: ({ children }) => (
-    <TabLayout label="Operations" sections={sections()}>
+    <TabLayout label={names.label} sections={sections()}>
       {children}
     </TabLayout>
   ),
