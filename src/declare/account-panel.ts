@@ -3,8 +3,8 @@ import type { Route, RouteContext } from './route.ts';
 /** A value that a panel shows: text for people, a list of texts, or a time in ISO 8601. Null and an empty text are shown as a dash. */
 export type PanelValue = string | number | boolean | readonly string[] | null;
 
-/** How a value is shown. Default: as plain text. */
-export type PanelValueKind = 'text' | 'code' | 'time' | 'list' | 'user' | 'record';
+/** How a value is shown. Default: as plain text. `word`: a word of the feature, such as a state, in the language of the console. */
+export type PanelValueKind = 'text' | 'word' | 'code' | 'time' | 'list' | 'user' | 'record';
 
 /** A column of the rows. */
 export interface PanelColumn {

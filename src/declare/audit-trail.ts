@@ -43,14 +43,15 @@ export interface AuditTrail {
    */
   add(action: AuditedAction, req: Request, on: Executor): Promise<void>;
   /**
-   * Lists the entries about a record, newest first. Does not check whether a viewer may see the record.
+   * Lists entries, newest first: those about a record, or those of an action. Does not check whether a viewer may see the records.
    *
    * @param query `after`: the `next` of the previous page; `limit`: up to 200
    * @throws ApiError BAD_REQUEST for an invalid `after`
    */
   list(query: {
-    resource: string;
-    record: string;
+    resource?: string;
+    record?: string;
+    action?: string;
     after?: string | undefined;
     limit: number;
   }): Promise<{ entries: AuditTrailEntry[]; next: string | null }>;

@@ -26,6 +26,16 @@ export interface ConsoleRoute extends Pick<Route, 'method' | 'input' | 'query' |
   recordedAs?: (ctx: RouteContext) => { resource: string; record: string | null; details?: Record<string, unknown> };
 }
 
+/** Something that does not work as it should, as one sentence of the console's overview. */
+export interface ConsoleConcern {
+  /** `error`: something fails now. `warning`: something has failed lately, or soon will. */
+  level: 'error' | 'warning';
+  /** Without a full stop, and without secrets: `2 webhook endpoints fail`. */
+  message: string;
+  /** The page of the console on which an administrator deals with it. */
+  href: string;
+}
+
 /**
  * A tab that a feature adds to the console, if the app has one. Its page is a folder of ES modules and stylesheets, which the console
  * serves as they are: `tab.js` exports `tab`, with the component around all pages of the tab and its routes. It imports
@@ -40,6 +50,11 @@ export interface ConsoleTab {
   /** The folder of the page: `new URL('./page/', import.meta.url)`. Left out by Belfry's own tabs, whose pages are part of the console. */
   page?: URL;
   routes: readonly ConsoleRoute[];
-  /** The tab does not exist in production. Default: false. */
+  /**
+   * Returns what does not work now, for the overview of the console; nothing if all is well. The overview reads the concerns of all tabs at the
+   * same time and ends after seconds, so read few and bounded statements.
+   */
+  concerns?: () => Promise<readonly ConsoleConcern[]>;
+  /** The tab does not exist in production; its concerns are shown without a link then. Default: false. */
   onlyInDevelopment?: boolean;
 }

@@ -4,6 +4,7 @@ import type { EncryptedColumn } from '../platform/data/crypto/encrypted-column.t
 import type { ConfigErrors } from '../platform/helpers/config-errors.ts';
 import type { MailComposer } from '../platform/mail/worker.ts';
 import type { Finding } from '../platform/observability/finding.ts';
+import type { Backlog } from '../platform/work/leased-work/backlog.ts';
 import type { OutboxConsumer } from '../platform/work/outbox/consumer.ts';
 import type { Sweep } from '../platform/work/outbox/relay.ts';
 import type { RunningWorker } from '../platform/work/queues/queues.ts';
@@ -82,6 +83,8 @@ export interface FeatureParts<Api extends object = object> {
    * and stop when it refuses new connections: end long responses then.
    */
   workers?: Partial<Record<ProcessRole, () => RunningWorker | Promise<RunningWorker>>>;
+  /** The rows that wait for the feature's workers, for `belfry status` and `belfry doctor`. */
+  backlogs?: readonly Backlog<ProcessRole>[];
   /** Functions that compose an e-mail when it is sent, by the kind that `mail.sendComposed` names. */
   mails?: Readonly<Record<string, MailComposer>>;
   /** Every column that holds ciphertexts of the host's keyring. Key rotations re-encrypt these columns with the newest key. */

@@ -4,7 +4,7 @@ import type { MailTextRenderer } from '../platform/mail/texts/index.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { BulkRecords } from './bulk.ts';
 import type { FilesApi } from './file.ts';
-import type { JobOverview } from './job-queue.ts';
+import type { DeclaredJob, JobOverview } from './job-queue.ts';
 import type { CompiledPolicy, Viewer } from './policy.ts';
 import type { PushSender, SimulatedDevices } from './push.ts';
 import type { AnyResource } from './resource.ts';
@@ -192,6 +192,8 @@ export interface Host extends Platform {
   files: FilesApi;
   /** What hooks, route handlers and jobs get to send e-mails, publish events and enqueue jobs. */
   senders: Senders;
+  /** The jobs that the app declares, by name. */
+  declaredJobs: ReadonlyMap<string, DeclaredJob>;
   /** Reads the jobs and schedules that the app declares, with their state. */
   readJobOverview(): Promise<JobOverview>;
   /** Creates the texts of the built-in e-mails, in the language of the recipient. */

@@ -108,6 +108,14 @@ export interface JobKind {
   scheduled: number;
 }
 
+/** A job of `createApp({ jobs })`, as its declaration describes it. */
+export interface DeclaredJob {
+  readonly description?: string | undefined;
+  /** Checks the input; left out: the job has none. */
+  readonly input?: StandardSchema | undefined;
+  readonly retry: { readonly attempts: number };
+}
+
 /** A declared schedule and its ticks. Times are ISO 8601. */
 export interface ScheduleState {
   name: string;
@@ -160,7 +168,7 @@ export interface Jobs {
    */
   cancel(id: string): Promise<JobRecord>;
   /**
-   * Runs a failed or cancelled job again, with all attempts.
+   * Runs a failed or cancelled job again, with all attempts. It starts at once, also if it was cancelled before its time.
    *
    * @throws ApiError NOT_FOUND; CONFLICT if the job has another status, or if its `uniqueKey` has been taken since
    */

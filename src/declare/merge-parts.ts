@@ -104,6 +104,7 @@ const MERGE_BY_KIND: {
   sweeps: concatenateLists,
   jobs: mergeDisjointObjects,
   workers: createMergeByName<StartWorker>(combineWorkerStarts),
+  backlogs: concatenateLists,
   mails: mergeDisjointObjects,
   encrypted: concatenateLists,
   diagnoses: concatenateLists,

@@ -16,6 +16,7 @@ import { normalizeResourceName, type ResourceName } from './naming.ts';
 import type { Policy, RecordFilter, Viewer } from './policy.ts';
 import type { PushSender } from './push.ts';
 import type { ReverseRelation } from './relation.ts';
+import type { ResourceIcon } from './resource-icon.ts';
 import type { Anything, Route, RouteBuilder } from './route.ts';
 import type { Senders } from './senders.ts';
 import type { CountMode, RecordService, Services } from './service.ts';
@@ -96,16 +97,20 @@ export interface ResourceOptions<F extends Fields, T extends boolean = boolean> 
    */
   relations?: Record<string, ReverseRelation>;
   /**
-   * The field whose values name the records for people, in the console. Default: a field with a usual name, such as `name` or `title`, else
-   * the first required text.
+   * What names the records for people, in the console: a field, or a template of fields in braces. Default: a field with a usual name, such as
+   * `name` or `title`, else the first required text.
+   *
+   * @example title: '{firstName} {lastName}'
    */
-  title?: Extract<keyof F, string>;
+  title?: Extract<keyof F, string> | `${string}{${Extract<keyof F, string>}}${string}`;
   /**
    * The names of one record and of several for people, in the console. Default: the name of the resource as words, and its plural.
    *
    * @example labels: { one: 'Match day', many: 'Match days' }
    */
   labels?: { one?: string; many?: string };
+  /** The icon of the records in the console. Default: a neutral one. */
+  icon?: ResourceIcon;
   /** What the records are, for the OpenAPI document. */
   description?: string;
   /** The policies by action. `reference`: which viewers see a record that is expanded in another record. */

@@ -13,7 +13,19 @@ import {
   type UpdateInput,
 } from '../../src/index.ts';
 
+defineResource('thing', {
+  // @ts-expect-error the field does not exist
+  title: 'nam',
+  fields: { name: f.string() },
+});
+defineResource('thing', {
+  // @ts-expect-error no field in braces exists
+  title: 'No. {nam}',
+  fields: { name: f.string() },
+});
+
 const post = defineResource('post', {
+  title: '{title} ({status})',
   fields: {
     title: f.string().required(),
     status: f.enum(['draft', 'published']).default('draft'),

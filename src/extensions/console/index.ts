@@ -28,6 +28,7 @@ import { dataRoutes } from './data/routes.ts';
 import { createJobsTab } from './jobs/tab.ts';
 import { createMailsTab } from './mails/tab.ts';
 import { createOperationsTab } from './operations/tab.ts';
+import { overviewRoute } from './overview/route.ts';
 import { ASSETS, pageFileRoutes } from './page-files.ts';
 import { createPushTab } from './push/tab.ts';
 import { createReferenceTab } from './reference/tab.ts';
@@ -38,15 +39,18 @@ export type { ConsoleOptions } from './settings.ts';
 const HOME = '/console';
 const API_PATH = `${HOME}/api`;
 
+const OVERVIEW_TAB: TabLink = { id: 'overview', label: 'Overview', path: `${HOME}/overview` };
 const DATA_TAB: TabLink = { id: 'data', label: 'Data', path: `${HOME}/data` };
-/** What the page shows in development besides its own files: e-mails in frames, and images of notifications. */
-const DEVELOPMENT_SOURCES: PageSources = { frames: ["'self'"], images: ['https:'] };
+/** What the page shows besides its own files: e-mails in frames. */
+const SOURCES: PageSources = { frames: ["'self'"] };
+/** In development, it also shows images of notifications. */
+const DEVELOPMENT_SOURCES: PageSources = { ...SOURCES, images: ['https:'] };
 
 const HOME_ROUTE: Route = {
   method: 'GET',
   path: HOME,
   policy: 'public',
-  handler: ({ res }) => res.redirect(DATA_TAB.path),
+  handler: ({ res }) => res.redirect(OVERVIEW_TAB.path),
 };
 
 /** The application: its files, the data browser and the tabs that features add. */
@@ -72,26 +76,28 @@ function fillPage({ title, logo }: Brand): Record<string, string> {
 /** Returns the routes of the application. `errors` receives tabs that cannot be served. */
 function applicationRoutes({ host, data, access, feed, brand }: Application, errors: ConfigErrors): Route[] {
   const isDevelopment = data.mode === 'development';
+  const mails = createMailsTab(host, data.mode, access.fileGuards);
   const offered = [
     createAccountsTab(host, data.users, errors),
     ...host.consoleTabs(),
     createPushTab(host, data.users, isDevelopment ? host.simulated : undefined),
-    createMailsTab(host),
+    mails.tab,
     createJobsTab(host),
     createOperationsTab(host),
     createReferenceTab(host, data.mode),
-  ].filter(({ onlyInDevelopment }) => isDevelopment || onlyInDevelopment !== true);
+  ];
+  const existing = offered.filter(({ onlyInDevelopment }) => isDevelopment || onlyInDevelopment !== true);
   const page = createBuiltPage({
     page: 'console',
     assets: ASSETS,
-    sources: isDevelopment ? DEVELOPMENT_SOURCES : {},
+    sources: isDevelopment ? DEVELOPMENT_SOURCES : SOURCES,
     sharesModules: true,
     fill: () => fillPage(brand),
     ...(brand.colors && { css: createThemeCss(brand.colors) }),
   });
   const served = { host, mode: data.mode, findBuiltTab: page.findTab };
-  const tabs = checkTabs(offered, errors).map((tab) => serveTab(tab, access, served));
-  const links = [DATA_TAB, ...tabs.map(({ link }) => link)];
+  const tabs = checkTabs(existing, errors).map((tab) => serveTab(tab, access, served));
+  const links = [OVERVIEW_TAB, DATA_TAB, ...tabs.map(({ link }) => link)];
   return [
     { ...HOME_ROUTE, middleware: access.fileGuards },
     ...pageFileRoutes({
@@ -100,7 +106,9 @@ function applicationRoutes({ host, data, access, feed, brand }: Application, err
       assets: tabs.flatMap(({ assets }) => assets),
       middleware: access.fileGuards,
     }),
+    ...mails.frameRoutes,
     ...dataRoutes(API_PATH, data, { access, tabs: links, findScript: page.findScript, feed }),
+    overviewRoute(API_PATH, access, { data, tabs: offered, served: new Set(existing.map(({ id }) => id)) }),
     ...tabs.flatMap(({ routes }) => routes),
   ];
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Field } from '../../declare/field.ts';
 import { ReverseRelation } from '../../declare/relation.ts';
 import type { AnyResource } from '../../declare/resource.ts';
+import { RESOURCE_ICONS } from '../../declare/resource-icon.ts';
 import type { ConfigErrors } from '../../platform/helpers/config-errors.ts';
 import { suggestKnownNames } from '../../platform/helpers/did-you-mean.ts';
 import { parseSettings, reportSettingErrors } from '../../platform/helpers/parse-settings.ts';
@@ -22,10 +23,11 @@ const OPTION_SCHEMAS = {
   relations: z
     .record(z.string(), z.instanceof(ReverseRelation))
     .describe("an object of reverse relations, such as { comments: f.reverse('comment', 'post') }"),
-  title: z.string().describe('the name of a field'),
+  title: z.string().describe('the name of a field, or a template such as "{firstName} {lastName}"'),
   labels: z
     .strictObject({ one: labelText.optional(), many: labelText.optional() })
     .describe("an object of texts of 1 to 100 characters, such as { one: 'Match day', many: 'Match days' }"),
+  icon: z.enum(RESOURCE_ICONS).describe(`one of the icons: ${RESOURCE_ICONS.join(', ')}`),
   description: z.string().describe('a string'),
   policies: anyObject.describe('an object of policies by action'),
   scope: anyFunction.describe('a function'),

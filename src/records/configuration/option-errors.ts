@@ -1,10 +1,11 @@
 import type { FieldSpec, Fields } from '../../declare/field.ts';
 import { pluralName, snakeCase } from '../../declare/naming.ts';
 import { ACTIONS, type AnyResource } from '../../declare/resource.ts';
+import { isTitleTemplate, parseTitle } from '../../declare/title.ts';
 import { MAX_IDENTIFIER_BYTES } from '../../platform/data/postgres/identifiers.ts';
 import type { ConfigErrors } from '../../platform/helpers/config-errors.ts';
 import { suggestKnownNames } from '../../platform/helpers/did-you-mean.ts';
-import { canBeTitle, fieldTypeOf } from '../fields/field-type.ts';
+import { canBePartOfTitle, canBeTitle, fieldTypeOf } from '../fields/field-type.ts';
 import { WRITE_ACTIONS } from '../schema/compile.ts';
 import { archiveTable } from '../schema/table-names.ts';
 import { checkResourceDeprecation } from './deprecation-errors.ts';
@@ -85,12 +86,27 @@ function checkDefaultSort(resource: AnyResource, errors: ConfigErrors): void {
   if (new Set(names).size < names.length) errors.at('defaultSort').report('a field is named twice; keep one');
 }
 
+/** Whether every brace of a title belongs to a pair around a text: `{name}`. */
+function hasValidBraces(title: string): boolean {
+  return !/[{}]/.test(title.replaceAll(/\{[^{}]*[^{}\s][^{}]*\}/g, ''));
+}
+
 function checkTitle({ title, fields }: AnyResource, errors: ConfigErrors): void {
   if (title === undefined) return;
-  const spec = Object.hasOwn(fields, title) ? (fields as Fields)[title]!.spec : undefined;
-  if (spec === undefined)
-    errors.report(`"${title}" is not a field${suggestKnownNames(title, 'fields', Object.keys(fields))}`);
-  else if (!canBeTitle(spec)) errors.report(`"${title}" must be a text that responses contain; choose another field`);
+  const isTemplate = isTitleTemplate(title);
+  if (isTemplate && !hasValidBraces(title)) {
+    errors.report(`"${title}" must have the name of a field in each pair of braces, such as {name}`);
+    return;
+  }
+  const kinds = isTemplate ? 'a text, a number or an enum' : 'a text';
+  for (const name of new Set(parseTitle(title).map(({ field }) => field))) {
+    const spec = Object.hasOwn(fields, name) ? (fields as Fields)[name]!.spec : undefined;
+    if (spec === undefined) {
+      const known = suggestKnownNames(name, 'fields', Object.keys(fields));
+      errors.report(`"${name}" is not a field${name.includes('.') ? ' of the resource itself' : ''}${known}`);
+    } else if (!(isTemplate ? canBePartOfTitle(spec) : canBeTitle(spec)))
+      errors.report(`"${name}" must be ${kinds} that responses contain; choose another field`);
+  }
 }
 
 function canIndex(spec: FieldSpec | undefined): boolean {

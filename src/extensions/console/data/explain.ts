@@ -5,6 +5,7 @@ import {
   fieldTypeOf,
   type ResourceGateway,
   type StoredRecord,
+  type Translation,
   type ViewContext,
 } from '../../../extension/index.ts';
 import { declaredOrDefaultPolicy } from '../../../records/schema/compile.ts';
@@ -69,6 +70,7 @@ function hiddenReferences(
   { gateway: gatewayOf }: DataContext,
   fields: readonly [string, Fields[string]['spec']][],
   serialized: Readonly<Record<string, unknown>>,
+  { text }: Translation,
 ): HiddenField[] {
   return fields.flatMap(([field, spec]) => {
     const target = findTarget(spec);
@@ -78,7 +80,9 @@ function hiddenReferences(
     const { declaration } = gatewayOf(target);
     const policy = policyText(declaration.policies?.reference ?? declaredOrDefaultPolicy(declaration, 'read'));
     const scope = declaration.scope === undefined ? '' : ', or the scope filter';
-    return [{ field, rule: `the reference policy of ${target} (${policy})${scope}, or the record does not exist` }];
+    return [
+      { field, rule: text(`the reference policy of ${target} (${policy})${scope}, or the record does not exist`) },
+    ];
   });
 }
 
@@ -88,7 +92,9 @@ export async function explainAccess(
   gateway: ResourceGateway,
   record: StoredRecord,
   viewContext: ViewContext,
+  translation: Translation,
 ): Promise<Explanation> {
+  const { text } = translation;
   const isReadable = hasRoute(gateway, 'read') && (await gateway.readableBy(record, viewContext));
   const isInScope = await gateway.inScope(record, viewContext);
   const isDeleted = record.deletedAt !== undefined;
@@ -103,19 +109,21 @@ export async function explainAccess(
   });
   const [serialized] = canRead ? await gateway.serialize([record], viewContext) : [];
   const why = [
-    ...(isDeleted ? ['The record is deleted'] : []),
-    ...(isInScope ? [] : [`The scope filter of ${gateway.name} hides the record`]),
+    ...(isDeleted ? [text('The record is deleted')] : []),
+    ...(isInScope ? [] : [text(`The scope filter of ${gateway.name} hides the record`)]),
     ...(hasRoute(gateway, 'read')
       ? isInScope && !isReadable
-        ? [`${describePolicy(gateway, 'read')} does not allow this viewer`]
+        ? [text(`${describePolicy(gateway, 'read')} does not allow this viewer`)]
         : []
-      : ['The resource has no route that reads a record']),
-    ...(canRead ? [`${describePolicy(gateway, 'read')} allows this viewer`] : []),
+      : [text('The resource has no route that reads a record')]),
+    ...(canRead ? [text(`${describePolicy(gateway, 'read')} allows this viewer`)] : []),
     ...(isInScope && !isDeleted && !canList
       ? [
-          hasRoute(gateway, 'list')
-            ? `${describePolicy(gateway, 'list')} leaves the record out of lists`
-            : 'The resource has no list',
+          text(
+            hasRoute(gateway, 'list')
+              ? `${describePolicy(gateway, 'list')} leaves the record out of lists`
+              : 'The resource has no list',
+          ),
         ]
       : []),
   ];
@@ -123,6 +131,6 @@ export async function explainAccess(
     canRead,
     canList,
     why: why.join('. '),
-    hidden: serialized === undefined ? hidden : [...hidden, ...hiddenReferences(data, fields, serialized)],
+    hidden: serialized === undefined ? hidden : [...hidden, ...hiddenReferences(data, fields, serialized, translation)],
   };
 }

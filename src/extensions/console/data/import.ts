@@ -131,6 +131,7 @@ export async function importRecords(
     ctx.req,
     data.host.database,
   );
+  const translation = data.host.languages.for(ctx.req);
   let hasIds = header?.includes('id') ?? false;
   const errors: ImportResult['errors'] = [];
   let rejected = 0;
@@ -145,7 +146,7 @@ export async function importRecords(
         },
         onRejected({ row }, messages) {
           rejected++;
-          if (errors.length < MAX_REPORTED) errors.push({ row, errors: messages });
+          if (errors.length < MAX_REPORTED) errors.push({ row, errors: translation.details(messages) });
         },
         async beforeChunk({ row }) {
           if (!(await isStillAllowed(ctx)))
@@ -155,8 +156,8 @@ export async function importRecords(
       limitRows(rows),
     ),
   );
-  const warnings = notice === undefined ? [] : [notice];
+  const warnings = notice === undefined ? [] : [translation.text(notice)];
   if (hasIds && upsertBy === undefined && !keepIds)
-    warnings.push('The column id is ignored: every row creates a new record');
+    warnings.push(translation.text('The column id is ignored: every row creates a new record'));
   return { rows: totals.row, written: totals.written, rejected, errors, warnings };
 }

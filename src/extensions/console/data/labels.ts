@@ -1,3 +1,4 @@
+import { formatTitle, type Title } from '../../../declare/title.ts';
 import {
   type Fields,
   isId,
@@ -9,11 +10,15 @@ import {
 import { toNfc } from '../../../records/fields/text-rules.ts';
 import type { DataContext } from './context.ts';
 import { findTarget, isSecretField, listFields } from './field-info.ts';
-import { findLabelField } from './resource-info.ts';
+import { findTitle } from './resource-info.ts';
 
 /** Maximum records of a resource that one response labels. */
 const MAX_LABELS = 500;
 const MAX_LABEL_LENGTH = 200;
+/** Maximum words of a search that are looked for. */
+const MAX_SEARCH_WORDS = 8;
+/** The id of a record, and the values of the fields in its title. */
+type LabelRow = [id: string, ...values: (string | null)[]];
 
 /** A record to choose in a picker. */
 export interface RecordOption {
@@ -24,16 +29,41 @@ export interface RecordOption {
 /** The labels of records by id, by resource. */
 type Labels = Record<string, Record<string, string>>;
 
-/** The text that names a record: the value of its label field, else its id. */
-export function labelOf({ declaration }: ResourceGateway, record: StoredRecord): string {
-  const field = findLabelField(declaration);
-  const value = field === undefined ? undefined : record[field];
-  return typeof value === 'string' && value.trim() !== '' ? value.slice(0, MAX_LABEL_LENGTH).toWellFormed() : record.id;
+/** The text that names a record: its title, else its id. */
+function labelWith(title: Title, id: string, values: Readonly<Record<string, unknown>>): string {
+  return formatTitle(title, values)?.slice(0, MAX_LABEL_LENGTH).toWellFormed() ?? id;
 }
 
-/** The SQL of the label of a row. */
-function labelSql(field: string): string {
-  return `left(${quoteIdentifier(snakeCase(field))}, ${MAX_LABEL_LENGTH})`;
+/** The text that names a record. */
+export function labelOf({ declaration }: ResourceGateway, record: StoredRecord): string {
+  return labelWith(findTitle(declaration), record.id, record);
+}
+
+/**
+ * The texts that name records, by id.
+ *
+ * @param records as a viewer gets them: what the viewer does not get is left out of their names
+ */
+export function labelsOf(
+  { declaration }: ResourceGateway,
+  records: readonly Readonly<Record<string, unknown>>[],
+): Record<string, string> {
+  const title = findTitle(declaration);
+  return Object.fromEntries(records.map((record) => [record.id, labelWith(title, String(record.id), record)]));
+}
+
+/** The SQL of the value of a field as text. */
+export const textSql = (field: string): string => `${quoteIdentifier(snakeCase(field))}::text`;
+
+/** What a query selects to label its rows, and the function that labels a row with it. */
+function selectLabels({ declaration }: ResourceGateway): { columns: string; toLabel: (row: LabelRow) => string } {
+  const title = findTitle(declaration);
+  const texts = title.map(({ field }) => `left(${textSql(field)}, ${MAX_LABEL_LENGTH})`);
+  return {
+    columns: ['"id"', ...texts].join(', '),
+    toLabel: ([id, ...values]) =>
+      labelWith(title, id, Object.fromEntries(title.map(({ field }, index) => [field, values[index]]))),
+  };
 }
 
 /** Reads the labels of records by id, without those of records that do not exist: at most one query. */
@@ -42,11 +72,11 @@ export async function readLabels(
   gateway: ResourceGateway,
   ids: readonly string[],
 ): Promise<Record<string, string>> {
-  const field = findLabelField(gateway.declaration);
-  if (field === undefined || ids.length === 0) return {};
-  const text = `select "id", ${labelSql(field)} from ${quoteIdentifier(gateway.table)} where "id" = any($1::text[])`;
-  const rows = await host.database.readList<[id: string, label: string | null]>({ text, values: [ids] });
-  return Object.fromEntries(rows.map(([id, label]) => [id, label === null || label.trim() === '' ? id : label]));
+  if (ids.length === 0 || findTitle(gateway.declaration).length === 0) return {};
+  const { columns, toLabel } = selectLabels(gateway);
+  const text = `select ${columns} from ${quoteIdentifier(gateway.table)} where "id" = any($1::text[])`;
+  const rows = await host.database.readList<LabelRow>({ text, values: [ids] });
+  return Object.fromEntries(rows.map((row) => [row[0], toLabel(row)]));
 }
 
 /** Reads the labels of the records to which some records refer: one query for each resource. */
@@ -71,17 +101,53 @@ export async function readReferenceLabels(
 }
 
 /** Escapes a text for `like`. */
-export function escapePattern(text: string): string {
+function escapePattern(text: string): string {
   return text.replaceAll(/[\\%_]/g, (character) => `\\${character}`);
 }
 
-/** The fields in which a picker searches: the searchable ones that hold one text, and the label. */
-function pickerFieldsOf({ declaration }: ResourceGateway): string[] {
-  const searchable = listFields(declaration.fields as Fields)
+/** The words of a text in lower case, without the punctuation around them. */
+function wordsOf(text: string): string[] {
+  const words = text.toLowerCase().split(/\s+/);
+  return words.map((word) => word.replaceAll(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '')).filter((word) => word !== '');
+}
+
+/** Splits a search for the titles of a template, whose words are in several fields. The words of the template itself are in none. */
+function splitSearch(title: Title, q: string): string[] {
+  const surroundings = title.flatMap(({ separator, prefix, suffix }) => [separator, prefix, suffix]);
+  if (title.length <= 1 && surroundings.every((text) => text === '')) return [q];
+  const words = wordsOf(q);
+  const own = new Set(surroundings.flatMap(wordsOf));
+  const searched = words.filter((word) => !own.has(word));
+  const found = searched.length > 0 ? searched : words;
+  return found.length > 0 ? found.slice(0, MAX_SEARCH_WORDS) : [q];
+}
+
+/**
+ * The SQL condition that texts contain what a user looks for, so that records are also found by the titles that the user sees.
+ *
+ * @param bind adds a value to the statement, and returns its placeholder
+ */
+export function searchCondition(
+  title: Title,
+  texts: readonly string[],
+  q: string,
+  bind: (value: string) => string,
+): string {
+  const terms = splitSearch(title, q).map((word) => {
+    const pattern = bind(`%${escapePattern(toNfc(word))}%`);
+    return `(${texts.map((text) => `${text} ilike ${pattern}`).join(' or ')})`;
+  });
+  return terms.join(' and ');
+}
+
+/** The SQL of the texts in which a picker searches: the title, and the searchable fields that hold one text. */
+function pickerTexts({ declaration }: ResourceGateway): string[] {
+  const fields = declaration.fields as Fields;
+  const searchable = listFields(fields)
     .filter(([, spec]) => spec.searchable && !spec.hidden && !isSecretField(spec) && spec.inner === undefined)
     .map(([name]) => name);
-  const label = findLabelField(declaration);
-  return [...new Set([...(label === undefined ? [] : [label]), ...searchable])];
+  const names = new Set([...findTitle(declaration).map(({ field }) => field), ...searchable]);
+  return [...names].map(textSql);
 }
 
 /** Finds records for a picker, newest first: the record with this id, or those whose label or searchable texts contain the text. */
@@ -90,18 +156,17 @@ export async function findRecordOptions(
   gateway: ResourceGateway,
   { q = '', limit }: { q?: string | undefined; limit: number },
 ): Promise<RecordOption[]> {
-  const label = findLabelField(gateway.declaration);
-  const fields = pickerFieldsOf(gateway);
+  const texts = pickerTexts(gateway);
+  const { columns, toLabel } = selectLabels(gateway);
   const values: unknown[] = [limit];
+  const bind = (value: string) => `$${values.push(value)}`;
   let where = '';
-  if (isId(q)) where = `where "id" = $${values.push(q)}`;
+  if (isId(q)) where = `where "id" = ${bind(q)}`;
   else if (q !== '') {
-    if (fields.length === 0) return [];
-    const pattern = `$${values.push(`%${escapePattern(toNfc(q))}%`)}`;
-    where = `where ${fields.map((name) => `${quoteIdentifier(snakeCase(name))} ilike ${pattern}`).join(' or ')}`;
+    if (texts.length === 0) return [];
+    where = `where ${searchCondition(findTitle(gateway.declaration), texts, q, bind)}`;
   }
-  const column = label === undefined ? 'null' : labelSql(label);
-  const text = `select "id", ${column} from ${quoteIdentifier(gateway.table)} ${where} order by "id" desc limit $1`;
-  const rows = await host.database.readSlowly<[id: string, label: string | null]>({ text, values });
-  return rows.map(([id, found]) => ({ id, label: found === null || found.trim() === '' ? id : found }));
+  const text = `select ${columns} from ${quoteIdentifier(gateway.table)} ${where} order by "id" desc limit $1`;
+  const rows = await host.database.readSlowly<LabelRow>({ text, values });
+  return rows.map((row) => ({ id: row[0], label: toLabel(row) }));
 }

@@ -16,7 +16,7 @@ import {
 import { type ConsoleRecord, cutLongValues, maskEncryptedValues, toConsoleRecords } from './console-form.ts';
 import { type DataContext, withClientInput } from './context.ts';
 import { describePolicy, explainAccess, hasRoute, isRefusal } from './explain.ts';
-import { readReferenceLabels } from './labels.ts';
+import { labelsOf, readReferenceLabels } from './labels.ts';
 import { readListQuery } from './query.ts';
 import { findReferringFields, type ReferringField } from './resource-info.ts';
 import { type ChosenViewer, readChosenViewer, runAsViewer } from './viewer.ts';
@@ -47,17 +47,22 @@ async function listAsViewer(
   gateway: ResourceGateway,
   query: Record<string, unknown>,
   viewer: NonNullable<ChosenViewer>,
+  req: RouteContext['req'],
 ): Promise<unknown> {
   const service = data.host.service(gateway.name);
   const maxBytes = data.host.settings.http.pageBytes;
-  const refuse = ({ code, message, status }: ApiError, why: string) =>
-    withMeta([], { limit: 0, next: null, labels: {}, refused: { status, code, message }, why });
+  const translation = data.host.languages.for(req);
+  const refuse = (error: ApiError, reason: string) => {
+    const { code, message, status } = translation.error(error);
+    const why = translation.text(reason);
+    return withMeta([], { limit: 0, next: null, labels: {}, titles: {}, refused: { status, code, message }, why });
+  };
   if (!hasRoute(gateway, 'list')) return refuse(new ApiError('NOT_FOUND'), 'The resource has no list');
   try {
     return await runAsViewer(viewer, async (as) => {
       const page = await service.list(query as object, { ...as, maxBytes });
       const serialized = await serializeForViewer(data, gateway, page.data, viewer);
-      return withMeta(cutLongValues(serialized), { ...page.meta, labels: {} });
+      return withMeta(cutLongValues(serialized), { ...page.meta, labels: {}, titles: labelsOf(gateway, serialized) });
     });
   } catch (error) {
     if (!isRefusal(error)) throw error;
@@ -66,12 +71,12 @@ async function listAsViewer(
 }
 
 /** Handles `GET /records/:resource`. */
-export async function listRecords(data: DataContext, { params, query }: RouteContext): Promise<unknown> {
+export async function listRecords(data: DataContext, { params, query, req }: RouteContext): Promise<unknown> {
   const gateway = data.gateway(params.resource);
   const { as, ...rest } = query as Record<string, unknown>;
   const listQuery = readListQuery(data, gateway, rest);
   const viewer = await readChosenViewer(data, as);
-  if (viewer !== undefined) return listAsViewer(data, gateway, listQuery, viewer);
+  if (viewer !== undefined) return listAsViewer(data, gateway, listQuery, viewer, req);
   const service = data.host.service(gateway.name);
   const maxBytes = data.host.settings.http.pageBytes;
   const page = await withClientInput(() => service.list(listQuery as object, { as: 'system', maxBytes }));
@@ -79,7 +84,7 @@ export async function listRecords(data: DataContext, { params, query }: RouteCon
     toConsoleRecords(data.host, gateway, page.data),
     readReferenceLabels(data, gateway, page.data),
   ]);
-  return withMeta(cutLongValues(records), { ...page.meta, labels });
+  return withMeta(cutLongValues(records), { ...page.meta, labels, titles: labelsOf(gateway, page.data) });
 }
 
 /**
@@ -131,7 +136,7 @@ async function countRelations(
 }
 
 /** Handles `GET /records/:resource/:id`. */
-export async function readRecord(data: DataContext, { params, query }: RouteContext): Promise<unknown> {
+export async function readRecord(data: DataContext, { params, query, req }: RouteContext): Promise<unknown> {
   const gateway = data.gateway(params.resource);
   const { as, ...rest } = query as Record<string, unknown>;
   const unknown = Object.keys(rest)[0];
@@ -142,9 +147,10 @@ export async function readRecord(data: DataContext, { params, query }: RouteCont
   if (viewer !== undefined) {
     const viewContext: ViewContext = { user: viewer.user, req: undefined, service: data.host.service };
     return runAsViewer(viewer, async () => {
-      const explanation = await explainAccess(data, gateway, record, viewContext);
+      const explanation = await explainAccess(data, gateway, record, viewContext, data.host.languages.for(req));
       const [serialized = null] = explanation.canRead ? await serializeForViewer(data, gateway, [record], viewer) : [];
-      return withMeta(serialized, { ...meta, labels: {}, relations: [], ...explanation });
+      const titles = serialized === null ? {} : labelsOf(gateway, [serialized]);
+      return withMeta(serialized, { ...meta, labels: {}, titles, relations: [], ...explanation });
     });
   }
   const [[form], labels, relations] = await Promise.all([
@@ -152,7 +158,8 @@ export async function readRecord(data: DataContext, { params, query }: RouteCont
     readReferenceLabels(data, gateway, [record]),
     countRelations(data, gateway, record.id),
   ]);
-  return withMeta(form, { ...meta, labels, relations, hidden: [], canRead: true, canList: true, why: null });
+  const titles = labelsOf(gateway, [record]);
+  return withMeta(form, { ...meta, labels, titles, relations, hidden: [], canRead: true, canList: true, why: null });
 }
 
 /** The body of the route that reveals a value. */

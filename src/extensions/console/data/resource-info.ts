@@ -1,3 +1,4 @@
+import { isTitleTemplate, parseTitle, type Title } from '../../../declare/title.ts';
 import {
   ACTIONS,
   type Action,
@@ -12,6 +13,7 @@ import {
 import { canBeTitle } from '../../../records/fields/field-type.ts';
 import { declaredOrDefaultPolicy } from '../../../records/schema/compile.ts';
 import { describeField, type FieldInfo, findTarget, isSecretField, listFields, policyText } from './field-info.ts';
+import { iconPathOf } from './icons.ts';
 
 /** The records of a resource that refer to a record. */
 export interface ReferringField {
@@ -30,6 +32,8 @@ export interface ResourceInfo {
   path: string;
   label: string;
   plural: string;
+  /** The path of its icon, drawn with a stroke on 16 × 16. */
+  icon: string;
   description: string | undefined;
   timestamps: boolean;
   /** The CRUD routes that exist. */
@@ -39,8 +43,10 @@ export interface ResourceInfo {
   audit: boolean;
   defaultSort: string;
   ownerField: string | undefined;
-  /** The field whose values name records; undefined: their ids. */
+  /** The field whose values name records; undefined: a template of `titleFields` does, or their ids. */
   labelField: string | undefined;
+  /** The fields in the template that names records. */
+  titleFields: string[] | undefined;
   /** The texts of the policies. */
   policies: Record<Action | 'reference', string>;
   /** Whether a scope filter limits which records exist for a viewer. */
@@ -52,12 +58,27 @@ export interface ResourceInfo {
 
 /** Names of fields that usually name a record, the best first. */
 const LABEL_NAMES = ['name', 'title', 'label', 'displayName', 'subject', 'headline', 'email', 'slug', 'code', 'sku'];
-/** The field whose values name the records of a resource: the one that it declares, or one with a usual name, else the first required text. */
-export function findLabelField({ fields, title }: AnyResource): string | undefined {
+/** What names the records of a resource: what it declares, or a field with a usual name, else the first required text. */
+function findTitleOption({ fields, title }: AnyResource): string | undefined {
   if (title !== undefined) return title;
   const candidates = listFields(fields as Fields).filter(([, spec]) => canBeTitle(spec));
   const usual = LABEL_NAMES.find((name) => candidates.some(([candidate]) => candidate === name));
   return usual ?? candidates.find(([, spec]) => spec.required)?.[0];
+}
+
+/** The title of the records of a resource. Without parts: their ids name them. */
+export function findTitle(resource: AnyResource): Title {
+  const option = findTitleOption(resource);
+  return option === undefined ? [] : parseTitle(option);
+}
+
+/** The field, or the fields of the template, that name records. */
+function describeTitle(resource: AnyResource): Pick<ResourceInfo, 'labelField' | 'titleFields'> {
+  const option = findTitleOption(resource);
+  const isTemplate = option !== undefined && isTitleTemplate(option);
+  return isTemplate
+    ? { labelField: undefined, titleFields: parseTitle(option).map(({ field }) => field) }
+    : { labelField: option, titleFields: undefined };
 }
 
 function listCrudActions({ crud = true }: AnyResource): readonly Action[] {
@@ -109,6 +130,7 @@ export function describeResource(
     path: declaration.path ?? `/${pluralName(name)}`,
     label: declaration.labels?.one ?? toWords(name),
     plural: declaration.labels?.many ?? toWords(pluralName(name)),
+    icon: iconPathOf(declaration),
     description: declaration.description,
     timestamps,
     crud: listCrudActions(declaration),
@@ -116,7 +138,7 @@ export function describeResource(
     audit: hasAuditTrail && declaration.audit === true,
     defaultSort: (declaration.defaultSort ?? (timestamps ? '-createdAt' : 'id')).replaceAll('_id', 'id'),
     ownerField: ownerFieldOf(declaration),
-    labelField: findLabelField(declaration),
+    ...describeTitle(declaration),
     policies: { ...Object.fromEntries(policyTexts), reference },
     hasScope: declaration.scope !== undefined,
     searchable: fields.some(({ searchable }) => searchable),

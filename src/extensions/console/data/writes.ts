@@ -152,10 +152,11 @@ export async function changeManyRecords(data: DataContext, ctx: RouteContext): P
     areAccounts(data, gateway) && action !== 'update'
       ? await changeManyUsers(data, ctx, ids, action)
       : await data.host.bulk.resource(gateway.name).change(ids, change);
+  const translation = data.host.languages.for(ctx.req);
   return ids.map((id, i) => {
     const error = errors[i];
     if (error === undefined) return { id };
-    const { code, message, details } = error;
+    const { code, message, details } = translation.error(error);
     return { id, error: { code, message, ...(details && { details }) } };
   });
 }
