@@ -1,4 +1,4 @@
-// `npm run check`: types, format and lint, import rules, texts of the pages, pinned files, dead code and the public API, concurrently. Fails if one of them
+// `npm run check`: types, format and lint, import rules, texts of the pages, messages of the server, pinned files, dead code and the public API, concurrently. Fails if one of them
 // fails.
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +12,8 @@ const checks: [name: string, ...command: string[]][] = [
   ['types of the pages', 'node_modules/typescript/bin/tsc', '-p', 'packages/pages', '--noEmit'],
   ['format and lint', 'node_modules/@biomejs/biome/bin/biome', 'ci', '--error-on-warnings', colors, '.'],
   ['import rules', 'scripts/check/import-rules.ts'],
-  ['texts of the pages', 'scripts/check/page-texts.ts', 'sign-in/', 'kit/'],
+  ['texts of the pages', 'scripts/check/page-texts.ts'],
+  ['messages of the server', 'scripts/check/server-messages.ts'],
   ['pinned files', 'scripts/check/pinned-files.ts'],
   ['public API', 'scripts/api/api.ts'],
   ['dead code', 'node_modules/knip/bin/knip.js', '--no-progress'],

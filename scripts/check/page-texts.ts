@@ -6,23 +6,26 @@ import ts from 'typescript5';
 
 const SOURCES = 'packages/pages/src/';
 /** Pages that are not translated: code for developers, and scripts without a user. */
-const EXCLUDED = /^(push\/sw|kit\/snippets|reference\/runner\/samples)/;
+const EXCLUDED = /^(push\/sw|kit\/snippets|reference\/(example|runner\/samples))/;
 /** Attributes and members that people read. */
 const SHOWN =
   /^(title|label|aria-label|placeholder|alt|text|message|heading|hint|help|description|question|confirm|submit|caption|empty|intro|note|header|action|done|detail|unreachable|unexpected|tooltip|summary)$/;
+/** Operators whose literals are not shown. */
+const COMPARISONS = new Set([ts.SyntaxKind.EqualsEqualsEqualsToken, ts.SyntaxKind.ExclamationEqualsEqualsToken]);
 /** Functions whose first argument people read. */
 const SHOWS = /^(showToast|showError|alert|confirm)$/;
 
-/** Whether a text has a word, and is not an identifier, a path, an address or code. */
+/** Whether a text has a word, and is not an identifier, a path, an address, an abbreviation such as a method of HTTP, or code. */
 const isProse = (text: string) =>
-  /\p{L}{2}/u.test(text) && !/^([a-z][\w.:-]*|[#./][\S]*|https?:\S*)$/.test(text.trim());
+  /\p{L}{2}/u.test(text) && !/^([a-z][\w.:-]*|[A-Z]+|[#./][\S]*|https?:\S*)$/.test(text.trim());
 
 function literalOf(node: ts.Node): string | undefined {
   if (ts.isStringLiteralLike(node)) return node.text;
   if (ts.isTemplateExpression(node))
     return [node.head, ...node.templateSpans.map(({ literal }) => literal)].map((one) => one.text).join('…');
   if (ts.isConditionalExpression(node)) return literalOf(node.whenTrue) ?? literalOf(node.whenFalse);
-  if (ts.isBinaryExpression(node)) return literalOf(node.right) ?? literalOf(node.left);
+  if (ts.isBinaryExpression(node) && !COMPARISONS.has(node.operatorToken.kind))
+    return literalOf(node.right) ?? literalOf(node.left);
   if (ts.isParenthesizedExpression(node)) return literalOf(node.expression);
   if (ts.isArrowFunction(node) && !ts.isBlock(node.body)) return literalOf(node.body);
   return undefined;
@@ -46,6 +49,9 @@ function shownText(node: ts.Node): string | undefined {
   return undefined;
 }
 
+/** Whether a node shows code, which is the same in every language. */
+const isCode = (node: ts.Node) => ts.isJsxElement(node) && node.openingElement.tagName.getText() === 'code';
+
 function findTexts(file: string): string[] {
   const source = ts.createSourceFile(
     file,
@@ -56,6 +62,7 @@ function findTexts(file: string): string[] {
   );
   const found: string[] = [];
   const visit = (node: ts.Node) => {
+    if (isCode(node)) return;
     const text = shownText(node);
     if (text !== undefined && isProse(text))
       found.push(`${file}:${source.getLineAndCharacterOfPosition(node.getStart()).line + 1} "${text}"`);

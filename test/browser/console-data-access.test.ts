@@ -270,7 +270,7 @@ browserTest(
     await signIn(admin.email);
     await page.getByRole('heading', { name: 'No notes yet' }).waitFor();
     await page.getByText('production', { exact: true }).waitFor();
-    expect(await page.getByRole('link', { name: 'E-mails' }).count()).toBe(0);
+    await page.getByRole('link', { name: 'E-mails' }).waitFor();
     await page.getByRole('link', { name: 'Push' }).click();
     await page.getByRole('heading', { name: 'Nothing has been sent yet' }).waitFor();
     expect(await page.getByRole('link', { name: 'Simulator' }).count()).toBe(0);

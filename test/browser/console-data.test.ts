@@ -53,7 +53,7 @@ browserTest(
   'filters, searches, orders and pages are in the address, and the back button undoes them',
   180_000,
   async () => {
-    const { page, pageErrors } = await openConsole(browser, `${url}/console`);
+    const { page, pageErrors } = await openConsole(browser, `${url}/console/data`);
     await untilFirst(page, 'Article 60');
     expect(new URL(page.url()).pathname).toBe('/console/data/article');
     await addFilter(page, 'status', 'is', 'published');

@@ -45,6 +45,19 @@ browserTest('the console has the name, logo and colours of the settings', 60_000
   expect(pageErrors).toEqual([]);
 });
 
+browserTest('the overview of an app without resources shows how to declare one', 60_000, async () => {
+  const { page, pageErrors } = await openConsole(browser, `${url}/console`, { prepare: serveLogo });
+  await page.getByRole('heading', { name: 'This app declares no resources yet' }).waitFor();
+  await page.getByText("defineResource('post'").waitFor();
+  await page.locator('.resource-card .count').waitFor();
+  await checkScreens(page, 'console-shell-overview', [390, 1280]);
+  await page.getByRole('navigation', { name: 'Console' }).getByRole('link', { name: 'Jobs' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Jobs' }).waitFor();
+  await page.getByRole('link', { name: 'Shop office' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+  expect(pageErrors).toEqual([]);
+});
+
 /** Opens the console, and lets the next request for the script of the jobs tab fail. */
 async function openWithFailingTab(fail: 'missing' | 'offline') {
   const { page } = await openConsole(browser, `${url}/console/audit`, { prepare: serveLogo });

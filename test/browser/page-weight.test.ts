@@ -49,12 +49,20 @@ async function open(page: Page, path: string): Promise<Loaded[]> {
 /** Whether it belongs to the page itself, not to the data that it shows. */
 const isFile = ({ url: each }: Loaded) => !/\/api\/(?!docs)/.test(each);
 
-for (const path of ['/console/data/note', '/webhooks/portal', '/auth/sign-in', '/api/docs'])
+for (const [path, locale] of [
+  ['/console/data/note', 'en'],
+  ['/webhooks/portal', 'en'],
+  ['/webhooks/portal', 'de'],
+  ['/auth/sign-in', 'en'],
+  ['/auth/sign-in', 'de'],
+  ['/api/docs', 'en'],
+  ['/api/docs', 'de'],
+] as const)
   browserTest(
-    `${path} is small, loads nothing from elsewhere, and asks for no file a second time`,
+    `${path} is small in the language "${locale}", loads nothing from elsewhere, and asks for no file a second time`,
     60_000,
     async () => {
-      const context = await browser.newContext();
+      const context = await browser.newContext({ locale });
       const page = await context.newPage();
       const first = await open(page, path);
       expect(first.filter((one) => new URL(one.url).origin !== url)).toEqual([]);
@@ -65,6 +73,20 @@ for (const path of ['/console/data/note', '/webhooks/portal', '/auth/sign-in', '
       await context.close();
     },
   );
+
+browserTest('the texts of all parts of a page in German are loaded at the same time', 60_000, async () => {
+  const context = await browser.newContext({ locale: 'de' });
+  const page = await context.newPage();
+  await open(page, '/webhooks/portal');
+  const times = await page.evaluate<{ startTime: number; responseEnd: number }[]>(`(() => {
+    const files = [...document.querySelectorAll('meta[name="texts-de"]')].map(({ content }) => content);
+    const loaded = performance.getEntriesByType('resource').filter(({ name }) => files.includes(new URL(name).pathname));
+    return loaded.map(({ startTime, responseEnd }) => ({ startTime, responseEnd }));
+  })()`);
+  expect(times.length).toBe(2);
+  expect(Math.max(...times.map((one) => one.startTime))).toBeLessThan(Math.min(...times.map((one) => one.responseEnd)));
+  await context.close();
+});
 
 browserTest('a page loads again while a deployment answers with files of another version', 60_000, async () => {
   const context = await browser.newContext();

@@ -4,7 +4,7 @@ import { beforeAll, expect } from 'vitest';
 import { apiKeys, defineResource, defineUser, f, webhooks } from '../../src/index.ts';
 import { startTestApp } from '../support/app.ts';
 import { browserTest, closePages, startBrowser } from './browser.ts';
-import { checkScreens } from './screens.ts';
+import { checkScreens, findEnglish } from './screens.ts';
 
 const declarations = {
   resources: [
@@ -47,6 +47,10 @@ async function openReference(target: Browser | BrowserContext, address: string) 
   await page.locator('main h1').waitFor();
   return { page, pageErrors };
 }
+
+/** Texts of the OpenAPI document, and what the server sent. */
+const FROM_DOCUMENT =
+  '.reference-tag, .reference-text, .reference-summary, .reference-json, .reference-member > .soft, .reference-control, .page-head h1, pre';
 
 const routes = (page: Page) => page.getByRole('navigation', { name: 'Routes' });
 const response = (page: Page) => page.getByRole('region', { name: 'Response', exact: true });
@@ -144,3 +148,36 @@ browserTest('in production, the reference works and sends requests with a token'
   expect((await inProduction.app.service('post').list()).data).toMatchObject([{ title: 'In production' }]);
   expect(pageErrors).toEqual([]);
 });
+
+browserTest(
+  'a German browser sees the reference in German, with the texts of the document as they are',
+  120_000,
+  async () => {
+    const context = await browser.newContext({ locale: 'de-DE' });
+    const { page, pageErrors } = await openReference(context, `${url}/api/docs`);
+    const check = async (name: string) => {
+      expect(await findEnglish(page, FROM_DOCUMENT)).toEqual([]);
+      await checkScreens(page, `reference-german-${name}`, [390, 1280]);
+    };
+    await page.getByRole('heading', { name: 'Blog-Referenz' }).waitFor();
+    await page.getByRole('searchbox', { name: 'Routen suchen' }).fill('post');
+    await page.getByText(/^\d+ von \d+ Routen$/).waitFor();
+    await page.getByRole('searchbox', { name: 'Routen suchen' }).fill('');
+    await check('overview');
+    await page.goto(`${url}/api/docs/createPost`);
+    await page.getByText('Erfordert eine Anmeldung').waitFor();
+    await page.getByText('Alle angemeldeten Benutzer').waitFor();
+    await page.getByText('höchstens 80 Zeichen').waitFor();
+    await page.getByRole('button', { name: 'Anfrage senden' }).click();
+    await page.getByRole('region', { name: 'Antwort', exact: true }).locator('.status').waitFor();
+    await page.getByText('Zuvor gesendet').click();
+    await check('operation');
+    await page.getByRole('button', { name: /Anderen Aufrufer wählen/ }).click();
+    await check('callers');
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'English' }).click();
+    await page.getByText('Needs a sign-in').waitFor();
+    expect(pageErrors).toEqual([]);
+    await context.close();
+  },
+);

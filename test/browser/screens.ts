@@ -65,6 +65,22 @@ const faintTexts = (page: Page): Promise<string[]> =>
     return faint;
   })()`);
 
+/**
+ * The texts of a page that contain a word which is English and not German. Code, and what `except` selects, such as texts of the app, are left out.
+ */
+export const findEnglish = (page: Page, except = 'code'): Promise<string[]> =>
+  page.evaluate(`(() => {
+    const word = /(^|[^\\w])(the|of|and|is|are|this|your|you|not|has|with|for|from|it|to|no|yes|by|all|at)([^\\w]|$)/i;
+    const skipped = 'code, pre, script, style, noscript, [lang="en"], ' + ${JSON.stringify(except)};
+    const texts = [...document.querySelectorAll('body, body *')]
+      .filter((one) => one.closest(skipped) === null)
+      .flatMap((one) => [
+        ...[...one.childNodes].filter(({ nodeType }) => nodeType === Node.TEXT_NODE).map(({ data }) => data.trim()),
+        ...['aria-label', 'title', 'placeholder', 'alt'].map((name) => one.getAttribute(name) ?? ''),
+      ]);
+    return texts.filter((text) => word.test(text));
+  })()`);
+
 /** Widths for axe, which takes long: the narrow and the wide layout. */
 const AXE_WIDTHS = [360, 1280];
 

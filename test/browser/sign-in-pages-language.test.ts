@@ -43,7 +43,9 @@ browserTest('a German browser sees German', 120_000, async () => {
   await page.getByLabel('E-Mail-Adresse').fill('nobody@pages.example.com');
   await page.getByLabel('Passwort').fill('wrong password');
   await page.getByRole('button', { name: 'Anmelden', exact: true }).click();
-  await page.locator('.problem:not([hidden])').waitFor();
+  const problem = page.locator('.problem:not([hidden])');
+  await problem.waitFor();
+  expect(await problem.textContent()).toContain('E-Mail-Adresse oder Passwort ist falsch');
   await checkScreens(page, 'sign-in-pages-german', [360, 1280]);
 });
 
@@ -94,6 +96,7 @@ browserTest('a browser in another language, or a language that the pages lack, l
   await openPage(page, `${SIGN_IN}?lang=fr`);
   await waitForHeading(page, 'Sign in');
   expect(await pageLanguage(page)).toBe('en');
+  expect(await currentChoice(page)).toBe('English');
 });
 
 browserTest('a page whose German texts cannot be loaded works in English', 60_000, async () => {
@@ -106,4 +109,6 @@ browserTest('a page whose German texts cannot be loaded works in English', 60_00
   await openPage(page, SIGN_IN);
   await waitForHeading(page, 'Sign in');
   expect(await pageLanguage(page)).toBe('en');
+  expect(await currentChoice(page)).toBe('English');
+  expect(await page.evaluate(() => sessionStorage.getItem('belfry.reloads'))).toBeNull();
 });

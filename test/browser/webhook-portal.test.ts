@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { beforeAll, expect } from 'vitest';
 import { browserTest, closePages, keepScreenshot, startBrowser } from './browser.ts';
-import { checkScreens } from './screens.ts';
+import { checkScreens, findEnglish } from './screens.ts';
 import { allowed, createLinkUrl, frameOf, openPage, portalApp, receiver, refused } from './webhook-portal-app.ts';
 
 const { person, app } = portalApp;
@@ -55,7 +55,7 @@ browserTest(
     await page.getByRole('button', { name: 'Send a test' }).click();
     await page.getByText('<img src=x onerror="document.title=1">').waitFor();
     await page
-      .getByText(/^Status 200 · \d+ ms$/)
+      .getByText(/^Status 200 · \d+\sms$/)
       .first()
       .waitFor();
     await checkScreens(page, 'webhook-portal-test', WIDTHS);
@@ -261,4 +261,65 @@ browserTest('a link for one endpoint opens that endpoint, without a way to other
   await page.getByRole('link', { name: 'Settings' }).click();
   await heading(page, /alpha$/).waitFor();
   expect(await page.getByText('beta').count()).toBe(0);
+});
+
+browserTest('a German browser sees the portal in German, and the user can choose English', 240_000, async () => {
+  const ann = await person('Ann');
+  const options = { locale: 'de-DE' };
+  const { page, pageErrors } = await openPage(browser, await createLinkUrl(ann.id), options);
+  const check = async (name: string) => {
+    expect(await findEnglish(page)).toEqual([]);
+    await checkScreens(page, `webhook-portal-german-${name}`, [390, 1280]);
+  };
+  await page.getByRole('heading', { name: 'Ereignisse sofort empfangen' }).waitFor();
+  await check('empty');
+  await page.getByRole('link', { name: 'Endpunkt hinzufügen' }).click();
+  await page.getByText('Erweitert').click();
+  await page.getByRole('button', { name: 'Daten anzeigen von invoice.paid' }).click();
+  await page.getByText('Beispielinhalt').waitFor();
+  await check('new');
+  receiver.answer(500);
+  const { body } = await ann.call('POST', '/api/webhooks', { url: receiver.url, events: ['*'] });
+  await app.webhooks.publish('invoice.paid', { invoice: '7', amount: 5 }, { owner: ann.id });
+  const log = async () => (await ann.call('GET', `/api/webhooks/${body.data.id}/deliveries`)).body.data;
+  await expect.poll(async () => (await log())[0]?.attempts, { timeout: 60_000 }).toBe(1);
+  await page.getByRole('link', { name: '← Alle Endpunkte' }).click();
+  await page.getByText(/^Letzter Fehler: .+ \(Status 500\)\.$/).waitFor();
+  await check('list');
+  await page.getByRole('link', { name: receiver.url, exact: true }).click();
+  await page.getByRole('button', { name: /invoice\.paid/ }).click();
+  await page.getByRole('heading', { name: 'Versuche' }).waitFor();
+  await check('delivery');
+  await page.getByRole('link', { name: 'Testen und beheben' }).click();
+  await page.getByLabel('ID des Ereignisses').fill((await log())[0].id);
+  await page.getByRole('button', { name: 'Erklären' }).click();
+  await page.getByText('Es gibt eine Zustellung dieses Ereignisses an diesen Endpunkt.').waitFor();
+  await page.getByRole('button', { name: 'Erneut senden' }).click();
+  await page.getByText(/^Fertig: 0 von 0 Zustellungen/).waitFor();
+  await check('tools');
+  await page.getByRole('link', { name: 'Signaturen prüfen' }).click();
+  await page.getByRole('heading', { name: 'Jede Anfrage prüfen' }).waitFor();
+  await check('verify');
+  await page.getByRole('link', { name: 'Einstellungen' }).click();
+  await page.getByRole('button', { name: 'Secret wechseln' }).click();
+  await page.getByRole('button', { name: 'Wechseln', exact: true }).click();
+  await page.getByRole('heading', { name: 'Speichern Sie dieses Secret jetzt' }).waitFor();
+  expect(await page.getByRole('button', { name: 'English' }).isVisible()).toBe(false);
+  await page.getByRole('button', { name: 'Ich habe es gespeichert' }).click();
+  await check('settings');
+  await page.getByRole('button', { name: 'English' }).click();
+  await page.getByRole('button', { name: 'Rotate the secret' }).waitFor();
+  expect(pageErrors).toEqual([]);
+});
+
+browserTest('a frame that may store nothing offers no language, because its link would be lost', 60_000, async () => {
+  const ann = await person('Ann');
+  const page = await browser.newPage();
+  await page.addInitScript(`Object.defineProperty(window, 'sessionStorage', {
+    get() { throw new DOMException('Denied', 'SecurityError'); },
+  })`);
+  await page.goto(await createLinkUrl(ann.id, {}, '?lang=de'));
+  await page.getByRole('heading', { name: 'Ereignisse sofort empfangen' }).waitFor();
+  expect(await page.getByRole('button', { name: 'English' }).count()).toBe(0);
+  await page.close();
 });

@@ -33,6 +33,8 @@ interface BuiltPage extends BuiltModule {
   /** All files of the page. */
   files: string[];
   tabs: Record<string, BuiltModule>;
+  /** The files with the texts that the page itself needs, by language. */
+  texts: Record<string, string[]>;
   /** The files of modules that other scripts import, by the name in the import. */
   modules: Record<string, string>;
 }
@@ -45,6 +47,25 @@ function listImports(outputs: Metafile['outputs'], path: string, found = new Set
       listImports(outputs, imported, found);
     }
   return found;
+}
+
+/** Returns the files with texts that a script loads on demand, by language: those of `texts.de.ts` of each folder. */
+function listTexts(outputs: Metafile['outputs'], entry: string): Record<string, string[]> {
+  const path = Object.keys(outputs).find((each) => outputs[each]!.entryPoint === entry)!;
+  const loaded = [path, ...listImports(outputs, path)]
+    .flatMap((each) => outputs[each]!.imports)
+    .filter(({ kind }) => kind === 'dynamic-import')
+    .map((each) => each.path);
+  const files = [...new Set(loaded)].flatMap((each) => {
+    const language = /(?:^|\/)texts\.(\w+)\.ts$/.exec(outputs[each]?.entryPoint ?? '')?.[1];
+    return language === undefined ? [] : [{ language, file: basename(each) }];
+  });
+  return Object.fromEntries(
+    [...Map.groupBy(files, ({ language }) => language)].map(([language, list]) => [
+      language,
+      list.map(({ file }) => file),
+    ]),
+  );
 }
 
 function describeModule(outputs: Metafile['outputs'], entry: string): BuiltModule {
@@ -79,6 +100,7 @@ function buildPage({ entry, tabs = {}, shared }: PageSource, folder: string, inp
     html: readFileSync(join(SOURCES, dirname(entry), 'index.html'), 'utf8').replace('$icon$', ICON),
     files: outputFiles.map(({ path }) => basename(path)),
     tabs: Object.fromEntries(Object.entries(tabs).map(([id, each]) => [id, describe(each)])),
+    texts: listTexts(metafile.outputs, entry),
     modules: Object.fromEntries(shared?.names.map((name) => [name, describe(shared.module).script]) ?? []),
   };
 }

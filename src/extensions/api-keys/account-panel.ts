@@ -15,7 +15,7 @@ export function createApiKeyPanel({ database }: Pick<Host, 'database'>, keys: Ke
       { name: 'name', label: 'Name' },
       { name: 'prefix', label: 'Key', kind: 'code' },
       { name: 'scopes', label: 'Scopes', kind: 'list' },
-      { name: 'status', label: 'Status' },
+      { name: 'status', label: 'Status', kind: 'word' },
       { name: 'lastUsedAt', label: 'Last used', kind: 'time' },
       { name: 'lastUsedIp', label: 'Last address', kind: 'code' },
       { name: 'expiresAt', label: 'Expires', kind: 'time' },

@@ -3,7 +3,6 @@ import {
   canonicalLocale,
   createProofLink,
   emailInput,
-  findPreferredLocale,
   isAccountActive,
   type Limiter,
   localeOfUser,
@@ -41,8 +40,8 @@ export async function requestSignIn(
 ): Promise<z.input<typeof requestOutput>> {
   const { email } = ctx.input;
   const { id, clientSecret } = await proofs.request({ email }, { boundToClient: true });
-  await host.mail.sendComposed(SIGN_IN_MAIL, { proof: id, email, locale: findPreferredLocale(ctx.req) });
-  return { message: MESSAGE, signInToken: clientSecret };
+  await host.mail.sendComposed(SIGN_IN_MAIL, { proof: id, email });
+  return { message: host.languages.for(ctx.req).text(MESSAGE), signInToken: clientSecret };
 }
 
 /** Creates the limiter of e-mails per address: many clients together must not flood one mailbox. Undefined if rate limits are off. */

@@ -29,9 +29,13 @@ export function createVerificationPanel({ host, accounts, users, settings }: Ema
         const verifiedAt = { label: 'Verified', value: String(user.emailVerifiedAt), kind: 'time' } as const;
         return { facts: [address, verifiedAt], actions: [] };
       }
-      const state = { label: 'State', value: 'Not verified', tone: 'warn' } as const;
+      const state = { label: 'State', value: 'Not verified', kind: 'word', tone: 'warn' } as const;
       // With `required`, only a link that was requested by a sign-in works.
-      const hint = { label: 'Next e-mail', value: 'Sent at the next sign-in, which waits for it' };
+      const hint = {
+        label: 'Next e-mail',
+        value: 'Sent at the next sign-in, which waits for it',
+        kind: 'word',
+      } as const;
       const canSend = !settings.required && isAccountActive(user);
       return {
         facts: [address, state, ...(settings.required ? [hint] : [])],

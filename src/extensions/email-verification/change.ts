@@ -4,7 +4,6 @@ import {
   addressOf,
   type EmailChangeStep,
   type EmailProof,
-  findPreferredLocale,
   isEmailVerified,
   MINUTE_MS,
   RESET_MAIL,
@@ -34,10 +33,10 @@ export async function requestChange(
     // A reset of the password ends requested changes: one that is requested at the same time must not escape it.
     await accounts.holdCredential(ctx, tx.database);
     const { id } = await proofs.change.request({ email, userId }, { boundToClient: false }, tx.database);
-    const data = { user: userId, proof: id, locale: findPreferredLocale(ctx.req) };
-    await host.mail.sendComposed(CHANGE_MAIL, data, tx);
+    await host.mail.sendComposed(CHANGE_MAIL, { user: userId, proof: id }, tx);
   });
-  return { message: 'If this address can be used, an e-mail with a link and a code is on its way to it' };
+  const message = 'If this address can be used, an e-mail with a link and a code is on its way to it';
+  return { message: host.languages.for(ctx.req).text(message) };
 }
 
 /** Runs a change of a user record whose values come from a client: its validation errors are the client's. */
@@ -152,7 +151,7 @@ export async function undoChange(
     await accounts.revoke({ cause: 'email_change_undone', userIds: [userId], since, ip }, tx);
     await proofs.undo.removeNewer(userId, createdAt, tx.database);
     const undone = new Date().toISOString();
-    await host.mail.sendComposed(RESET_MAIL, { email, ip, undone, locale: findPreferredLocale(ctx.req) }, tx);
+    await host.mail.sendComposed(RESET_MAIL, { email, ip, undone }, tx);
     tx.afterCommit(() => host.events.emit('auth.email_changed', { user, ip, undone: true }));
   });
 }

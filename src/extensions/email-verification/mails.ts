@@ -15,7 +15,7 @@ import type { EmailVerificationContext } from './context.ts';
 export const VERIFY_MAIL = 'verify-email';
 /** The kind of the e-mail to a new address. Its data: `{ user, proof, locale? }`. */
 export const CHANGE_MAIL = 'change-email';
-/** The kind of the e-mail to a former address. Its data: `{ user, proof?, email?, at, ip, minutes }`; without `proof`, it has no link. */
+/** The kind of the e-mail to a former address. Its data: `{ user, proof?, email?, at, ip, minutes, locale? }`; without `proof`, it has no link. */
 export const CHANGED_MAIL = 'email-changed';
 
 /** Creates the composers of the extension's e-mails. Each creates the secrets of its link and code while composing. */
@@ -81,7 +81,7 @@ export function createVerificationMails(context: EmailVerificationContext): Reco
         undoLink: issued && createProofLink(host, undoUrl, '/undo-email-change', issued.token),
         minutes: undoMinutes,
       };
-      return { to, ...(await host.mailTexts.render(CHANGED_MAIL, about, localeOfUser(user))) };
+      return { to, ...(await host.mailTexts.render(CHANGED_MAIL, about, localeOfUser(user, data.locale))) };
     },
   };
 }
@@ -96,7 +96,7 @@ export function createRegistrationConsumer({ host, users }: EmailVerificationCon
     },
     async handle(rows, tx) {
       const work: (() => unknown)[] = [];
-      const data = rows.map(({ recordId }) => ({ user: recordId! }));
+      const data = rows.map(({ recordId, payload }) => ({ user: recordId!, locale: payload.locale }));
       const within = { database: tx, afterCommit: (one: () => unknown) => work.push(one) };
       await host.mail.sendManyComposed(VERIFY_MAIL, data, within);
       return async () => {

@@ -3,7 +3,6 @@ import {
   ApiError,
   type CheckedLogin,
   type EmailProof,
-  findPreferredLocale,
   isEmailVerified,
   type RouteContext,
   type StoredRecord,
@@ -25,8 +24,8 @@ function tooManyMailsError(): ApiError {
 /** `POST /auth/email/verification`: sends the e-mail with the link and the code again. */
 export async function requestVerification({ host }: EmailVerificationContext, ctx: RouteContext) {
   if (isEmailVerified(ctx.user!)) throw new ApiError('CONFLICT', 'Your e-mail address is already verified');
-  await host.mail.sendComposed(VERIFY_MAIL, { user: ctx.user!.id, locale: findPreferredLocale(ctx.req) });
-  return { message: 'An e-mail with a link and a code is on its way' };
+  await host.mail.sendComposed(VERIFY_MAIL, { user: ctx.user!.id });
+  return { message: host.languages.for(ctx.req).text('An e-mail with a link and a code is on its way') };
 }
 
 /**
@@ -35,14 +34,14 @@ export async function requestVerification({ host }: EmailVerificationContext, ct
  */
 export async function askForVerification(
   { host, proofs, mayMail }: EmailVerificationContext,
-  { user, passwordProof, req }: CheckedLogin,
+  { user, passwordProof }: CheckedLogin,
 ): Promise<z.input<typeof verificationRequiredShape> | undefined> {
   if (isEmailVerified(user)) return undefined;
   // Check the limit before the former link and code end: otherwise no working one would be left.
   if (!(await mayMail(`verify:${user.id}`))) throw tooManyMailsError();
   const proof = { email: String(user.email), userId: user.id, data: { passwordProof } };
   const { id, clientSecret } = await proofs.verify.request(proof, { boundToClient: true });
-  await host.mail.sendComposed(VERIFY_MAIL, { user: user.id, proof: id, locale: findPreferredLocale(req) });
+  await host.mail.sendComposed(VERIFY_MAIL, { user: user.id, proof: id });
   return { emailVerificationRequired: true, verificationToken: clientSecret };
 }
 

@@ -31,7 +31,7 @@ export function createMembershipPanel({
     columns: [
       { name: 'name', label: 'Organisation' },
       { name: 'role', label: 'Role' },
-      { name: 'state', label: 'State' },
+      { name: 'state', label: 'State', kind: 'word' },
       { name: 'since', label: 'Since', kind: 'time' },
     ],
     empty: 'Not a member of any organisation. Managers of an organisation invite or add members.',

@@ -10,7 +10,7 @@ export function createPasskeyPanel(context: PasskeyContext): AccountPanel {
     label: 'Passkeys',
     columns: [
       { name: 'name', label: 'Name' },
-      { name: 'kind', label: 'Kind' },
+      { name: 'kind', label: 'Kind', kind: 'word' },
       { name: 'createdAt', label: 'Added', kind: 'time' },
       { name: 'lastUsedAt', label: 'Last used', kind: 'time' },
     ],

@@ -61,7 +61,7 @@ export function createSecurityMailComposers(
   const createComposer =
     (kind: SecurityMailKind): MailComposer =>
     async ({ data, requestedAt, attempt }) => {
-      const { userId, ...about } = data;
+      const { userId, locale, ...about } = data;
       const [user] = await users.load([String(userId)]);
       if (typeof user?.email !== 'string' || !isAccountActive(user)) return undefined;
       // Counted by kind: an attacker could otherwise cause many e-mails of one kind so that a more important one is not sent.
@@ -69,7 +69,7 @@ export function createSecurityMailComposers(
         return undefined;
       }
       const variables = { ...about, user, appHost: appHostOf(host.env), at: requestedAt };
-      const content = await host.mailTexts.render(kind, variables as never, localeOfUser(user));
+      const content = await host.mailTexts.render(kind, variables as never, localeOfUser(user, locale));
       return { ...content, to: user.email };
     };
   const kinds = Object.keys(SETTING_OF) as SecurityMailKind[];

@@ -18,7 +18,7 @@ export function createTwoFactorPanel(context: TwoFactorContext): AccountPanel {
       const [enabledAt, codes, failures, lockedUntil] = row;
       return {
         facts: [
-          { label: 'Two-factor login', value: 'On', tone: 'good' },
+          { label: 'Two-factor login', value: 'On', kind: 'word', tone: 'good' },
           { label: 'On since', value: enabledAt, kind: 'time' },
           { label: 'Recovery codes left', value: codes, ...(codes < 3 && { tone: 'warn' }) },
           ...(failures > 0 ? [{ label: 'Wrong codes in a row', value: failures, tone: 'warn' } as const] : []),
@@ -57,6 +57,7 @@ export function createTwoFactorPanel(context: TwoFactorContext): AccountPanel {
     ],
     summary: {
       label: 'Two-factor',
+      kind: 'word',
       async read(userIds) {
         const rows = await database.readList<[string]>({ text: SELECT_USERS_WITH_FACTOR, values: [userIds] });
         return new Map(rows.map(([id]) => [id, 'On']));

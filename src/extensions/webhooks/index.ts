@@ -7,6 +7,7 @@ import {
   type Route,
   StartupError,
 } from '../../extension/index.ts';
+import { withTranslatedErrors } from './api/attempt-errors.ts';
 import { deliveryRoutes } from './api/delivery-routes.ts';
 import { endpointRoutes } from './api/endpoint-routes.ts';
 import { eventCatalogueRoutes } from './api/event-catalogue.ts';
@@ -43,7 +44,12 @@ import { createRetentionSweeps } from './engine/recovery/retention.ts';
 import { createUnknownMentionsSweep } from './engine/recovery/unknown-mentions.ts';
 import { createWebhookPanel } from './monitoring/account-panel.ts';
 import { createWebhookMetrics } from './monitoring/metrics.ts';
-import { createEndpointDiagnosis, createStatusReader, type StatusReader } from './monitoring/status.ts';
+import {
+  createDeliveryBacklog,
+  createEndpointDiagnosis,
+  createStatusReader,
+  type StatusReader,
+} from './monitoring/status.ts';
 import { portalBaseUrl, portalInfoRoute, refusePortalLink } from './portal/info.ts';
 import { type CreatePortalLink, createPortalLinks, createRouteTest } from './portal/links.ts';
 import { portalPageRoutes } from './portal/page-files.ts';
@@ -110,7 +116,7 @@ function createApiRoutes(
   settings: WebhookSettings,
   { limits, deliverySerializer, recoveries }: ApiParts,
 ): Route[] {
-  return [
+  const routes = [
     ...endpointRoutes(host, accounts, settings, limits),
     ...eventCatalogueRoutes(host, settings),
     ...deliveryRoutes(host, settings, limits, deliverySerializer),
@@ -118,6 +124,7 @@ function createApiRoutes(
     explainRoute(host, settings, limits, deliverySerializer),
     ...(settings.portal === undefined ? [] : [portalInfoRoute(settings)]),
   ];
+  return withTranslatedErrors(routes, host);
 }
 
 /**
@@ -179,6 +186,7 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
         encrypted: [...encryptedSecrets, ...encryptedDeliveryColumns, encryptedRecords],
         accountPanels: [createWebhookPanel(host.database)],
         diagnoses: [createEndpointDiagnosis(host)],
+        backlogs: [createDeliveryBacklog(status)],
         userData: createWebhookUserData(host, users, settings, deliverySerializer),
         revocationStep: createRevocationStep(host, settings),
         mails: {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { actionChoices, actionInWords } from '../../../src/extensions/audit/console/words.ts';
 import { adminConsole, audit, defineResource, defineUser, f } from '../../../src/index.ts';
+import { toGerman } from '../../../src/platform/languages/de/index.ts';
 import { startTestApp } from '../../support/app.ts';
 
 const note = defineResource('note', {
@@ -33,6 +34,10 @@ test('the choices of the filter are sorted by their words, and those with the sa
     { action: 'console.emailChanged', words: 'E-mail changed (console.emailChanged)' },
     { action: 'auth.login', words: 'Signed in' },
   ]);
+  expect(actionChoices(['auth.email_changed', 'console.emailChanged'], toGerman)).toEqual([
+    { action: 'auth.email_changed', words: 'E-Mail-Adresse geändert (auth.email_changed)' },
+    { action: 'console.emailChanged', words: 'E-Mail-Adresse geändert (console.emailChanged)' },
+  ]);
 });
 
 test('the console offers the actions and kinds of records that the trail contains, and its entries have words', async () => {
@@ -52,4 +57,9 @@ test('the console offers the actions and kinds of records that the trail contain
   await expect.poll(async () => (await facts()).resources).toEqual(['note', 'user']);
   const entries = (await call('GET', '/console/api/audit/entries?action=updated')).body.data;
   expect(entries).toMatchObject([{ action: 'updated', words: 'Changed', record: body.data.id }]);
+  const german = { 'belfry-language': 'de' };
+  const inGerman = await call('GET', '/console/api/audit/entries?action=updated', undefined, german);
+  expect(inGerman.body.data).toMatchObject([{ action: 'updated', words: 'Geändert' }]);
+  const { actions } = (await call('GET', '/console/api/audit/facts', undefined, german)).body.data;
+  expect(actions).toContainEqual({ action: 'auth.registered', words: 'Registriert' });
 });

@@ -54,6 +54,7 @@ test('the page and all scripts and styles of its tabs are served, and its policy
   );
   const { tabs } = (await call('GET', '/console/api/app')).body.data;
   expect(tabs.map(({ id }: { id: string }) => id)).toEqual([
+    'overview',
     'data',
     'accounts',
     'push',
@@ -169,9 +170,9 @@ test.each([
       expect((await head(path, headers)).status, path).toBe(403);
 });
 
-test('/console redirects to the data browser', async () => {
+test('/console redirects to the overview', async () => {
   const { status, headers } = await fetch(`${url}/console`, { redirect: 'manual' });
-  expect([status, headers.get('location')]).toEqual([302, '/console/data']);
+  expect([status, headers.get('location')]).toEqual([302, '/console/overview']);
 });
 
 test('another origin can change nothing, even if CORS allows it for the API', async () => {

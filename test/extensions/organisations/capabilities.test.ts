@@ -40,7 +40,7 @@ async function prepare(): Promise<Prepared> {
   return { team: team.id, project: project.id, ticket: ticket.id, membership, email: `${other.id}@example.com` };
 }
 
-// The lines of the table in docs/organisations.md. The key acts for the owner, with the scope *.
+// The lines of the table in docs/users/organisations.md. The key acts for the owner, with the scope *.
 test.each<[string, string, (at: Prepared) => string, ((at: Prepared) => unknown) | undefined, Record<Caller, number>]>([
   [
     'see the organisation',

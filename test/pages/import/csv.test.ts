@@ -6,9 +6,10 @@ import {
   formatCsv,
   readCsv,
 } from '../../../packages/pages/src/console/data/list/import/csv.ts';
+import { en } from '../../../packages/pages/src/console/data/list/import/texts.en.ts';
 import { readCsv as readOnServer } from '../../../src/records/bulk/csv.ts';
 
-const read = (text: string) => [...readCsv(text, detectDelimiter(text))];
+const read = (text: string) => [...readCsv(text, detectDelimiter(text), en)];
 const outcomes = (rows: Iterable<CsvRow>) => Array.from(rows, ({ cells, error }) => error ?? cells);
 
 test('rows have the numbers of a spreadsheet, with the header and empty rows', () => {
@@ -29,7 +30,7 @@ test.each([
   ['an empty last cell', 'a,', ['a', '']],
   ['spaces', ' a , b', [' a ', ' b']],
   ['a formula', '=1+1,b', ['=1+1', 'b']],
-])('%s: is read as RFC 4180 says', (_, text, cells) => expect(outcomes(readCsv(text, ','))).toEqual([cells]));
+])('%s: is read as RFC 4180 says', (_, text, cells) => expect(outcomes(readCsv(text, ',', en))).toEqual([cells]));
 
 test.each(['a "loose" quote', ' "x"', '"x"y', '"x" ', '"x', '"', '"x""'])(
   'a stray quote in %j costs its own row only',
@@ -69,7 +70,7 @@ test('any text is read as the server reads it', async () => {
         yield given;
       };
       const { rows } = await readOnServer(chunks(), ',');
-      expect(Array.from(readCsv(given, ','), ({ number: _, ...row }) => row)).toEqual(await Array.fromAsync(rows));
+      expect(Array.from(readCsv(given, ',', en), ({ number: _, ...row }) => row)).toEqual(await Array.fromAsync(rows));
     }),
   );
 });
@@ -80,7 +81,7 @@ test('what is written is read as it was', () => {
   const delimiter = fc.constantFrom(',' as const, ';' as const, '\t' as const);
   fc.assert(
     fc.property(fc.array(row), delimiter, (rows, each) => {
-      expect(outcomes(readCsv(formatCsv(rows, each), each))).toEqual(rows);
+      expect(outcomes(readCsv(formatCsv(rows, each), each, en))).toEqual(rows);
     }),
   );
 });

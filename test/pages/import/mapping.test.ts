@@ -11,6 +11,7 @@ import {
   missingFields,
   targetsOf,
 } from '../../../packages/pages/src/console/data/list/import/mapping.ts';
+import { en } from '../../../packages/pages/src/console/data/list/import/texts.en.ts';
 
 describe('the encoding', () => {
   const utf16 = (text: string) => Buffer.from(text, 'utf16le');
@@ -102,6 +103,6 @@ describe('columns', () => {
     [['title', '', ''], undefined, undefined],
     [['sku'], 'sku', undefined],
   ])('the problem of %j with %s is: %s', (mapping, upsertBy, problem) =>
-    expect(mappingProblem(mapping, upsertBy)).toBe(problem),
+    expect(mappingProblem(mapping, en, upsertBy)).toBe(problem),
   );
 });

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import { readSource } from '../../../packages/pages/src/console/data/list/import/source.ts';
+import { en } from '../../../packages/pages/src/console/data/list/import/texts.en.ts';
 
 const read = (text: string, choice = {}) =>
-  readSource(new File([text], 'people.csv'), choice, new AbortController().signal);
+  readSource(new File([text], 'people.csv'), choice, new AbortController().signal, en);
 
 test('columns at the end that are empty in all rows are left out', async () => {
   const { header, rows } = await read('name;age;;\nAda;36;;\nBen;40; ;\n');

@@ -1,13 +1,11 @@
 import { signal } from '@preact/signals';
 import { RequestError, type RequestOptions, sendRequest } from '../kit/request.ts';
+import { suspectsOf, waitForRecovery } from './outage.ts';
+import { texts } from './texts.ts';
 
 const API = '/console/api';
 /** The key of the session's token, which the sign-in pages use, too. */
 const TOKEN_KEY = 'belfry.token';
-const TEXTS = {
-  unreachable: 'The server cannot be reached.',
-  unexpected: 'The server did not respond as expected.',
-};
 
 /** Why the console shows no data. */
 export type Blocked =
@@ -56,12 +54,29 @@ function confirmIdentity() {
 
 /** Sends a request with the session, if there is one. */
 const send = (path: string, options: RequestOptions = {}) =>
-  sendRequest(path, { token: readToken(), ...options }, TEXTS);
+  sendRequest(path, { token: readToken(), ...options }, texts.shell);
+
+/** Sends a request. One that only reads waits while the app or its servers cannot be reached, and is then sent again. */
+async function sendWhenReachable(path: string, options: RequestOptions = {}) {
+  const { method = 'GET', signal: abort } = options;
+  for (let isLast = method !== 'GET'; ; ) {
+    try {
+      return await send(path, options);
+    } catch (error) {
+      const suspects = suspectsOf(error);
+      if (suspects.length === 0) throw error;
+      const recovered = waitForRecovery(suspects);
+      if (isLast) throw error;
+      isLast = !(await recovered);
+      abort?.throwIfAborted();
+    }
+  }
+}
 
 /** Sends a request; if it needs a recent sign-in, the user confirms who they are, and the request is sent again. */
 async function sendConfirmed(path: string, options?: RequestOptions) {
   try {
-    return await send(path, options);
+    return await sendWhenReachable(path, options);
   } catch (error) {
     if (!(error instanceof RequestError)) throw error;
     if (error.code === 'RECENT_SIGN_IN_REQUIRED' && (await confirmIdentity())) return send(path, options);

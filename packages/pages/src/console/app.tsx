@@ -10,6 +10,7 @@ import './styles/table.css';
 import './styles/record.css';
 import './styles/editors.css';
 import './styles/tabs.css';
+import './styles/overview.css';
 import './kit.ts';
 import { render } from 'preact';
 import { useEffect, useErrorBoundary, useState } from 'preact/hooks';
@@ -20,11 +21,14 @@ import { type Blocked, blocked, call, onRecentSignInRequired } from './api.ts';
 import { consoleName } from './brand.ts';
 import type { AppInfo, TabFiles } from './data/app-info.ts';
 import { loadedApp } from './data/schema.ts';
+import { outages, recoveries, watchHealth } from './outage.ts';
+import { OVERVIEW } from './overview/tab.tsx';
 import { navigate, place, startRouter } from './router.ts';
 import { findPage, loadTab, UpdatedError } from './shell/find-page.ts';
-import { Failed, Loading, NotFound, Updated } from './shell/gate.tsx';
+import { Failed, Loading, NotFound, OutageBanner, Unreachable, Updated } from './shell/gate.tsx';
 import { Header } from './shell/header.tsx';
 import { confirmIdentity, SignIn } from './shell/sign-in.tsx';
+import { texts } from './texts.ts';
 
 async function loadApp() {
   blocked.value = { kind: 'loading' };
@@ -47,7 +51,10 @@ async function loadApp() {
 }
 
 function BlockedPage({ reason }: { reason: Blocked }) {
-  if (reason.kind === 'loading') return <Loading />;
+  const [outage] = outages.value;
+  // The console opens without Redis.
+  if (reason.kind === 'loading')
+    return outage && outage.part !== 'redis' ? <Unreachable outage={outage} /> : <Loading />;
   if (reason.kind === 'updated') return <Updated />;
   if (reason.kind === 'failed') return <Failed error={reason.error} onRetry={loadApp} />;
   return <SignIn kind={reason.kind} onDone={loadApp} />;
@@ -61,6 +68,9 @@ function TabLoader({ id, files }: { id: string; files: TabFiles }) {
     loadTab(id, files).catch(setError);
   };
   useEffect(load, [id]);
+  useEffect(() => {
+    if (error !== undefined) load();
+  }, [recoveries.value]);
   if (error === undefined) return <Loading />;
   return error instanceof UpdatedError ? <Updated /> : <Failed error={error} onRetry={load} />;
 }
@@ -87,9 +97,10 @@ function Application() {
   return (
     <>
       <a class="skip" href="#main">
-        Skip to the content
+        {texts.shell.skip}
       </a>
       <Header />
+      <OutageBanner />
       {error === undefined ? <Content path={path} /> : <Failed error={toRequestError(error)} onRetry={loadApp} />}
     </>
   );
@@ -102,7 +113,7 @@ startRouter((path) => {
   const found = findPage(path);
   return found.kind !== 'none' || found.isOfTab;
 });
-if (location.pathname === '/console') navigate('/console/data', { replace: true });
+if (location.pathname === '/console') navigate(OVERVIEW, { replace: true });
 const root = document.getElementById('app');
 if (root !== null)
   render(
@@ -113,4 +124,5 @@ if (root !== null)
     </>,
     root,
   );
+watchHealth();
 loadApp();

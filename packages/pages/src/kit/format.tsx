@@ -28,11 +28,27 @@ const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
   ['second', 1000],
 ];
 
+const dayFormat = new Intl.DateTimeFormat(locale);
+
 const relativeText = (date: Date) => {
   const distance = date.getTime() - Date.now();
   const [unit, ms] = UNITS.find(([, size]) => Math.abs(distance) >= size) ?? ['second', 1000];
   return relativeFormat.format(Math.round(distance / ms), unit);
 };
+
+/** The sign between a number and its fraction: a comma in German. */
+const DECIMAL_SIGN =
+  new Intl.NumberFormat(locale).formatToParts(1.5).find(({ type }) => type === 'decimal')?.value ?? '.';
+
+/** A number with the decimal sign of the page, and without grouping, so that it can be typed as it is shown. */
+export const localNumber = (value: unknown): string => String(value).replace('.', DECIMAL_SIGN);
+
+/** The number that somebody has typed, with a point: `1.234,5` in German is `1234.5`. What is no number stays as it is. */
+export function parseLocalNumber(text: string): string {
+  if (DECIMAL_SIGN === '.') return text;
+  const isGrouped = /^\s*[+-]?\d{1,3}(?:\.\d{3})+(?:,\d*)?\s*$/.test(text);
+  return (isGrouped ? text.replaceAll('.', '') : text).replace(',', '.');
+}
 
 /** A time with the name of its zone; what is no time as it is. */
 export function exactTime(value: string): string {
@@ -43,6 +59,9 @@ export function exactTime(value: string): string {
 /** The time of day: `14:05`. */
 export const clockText = (value: string | number | Date, { hasSeconds = false } = {}): string =>
   (hasSeconds ? secondFormat : clockFormat).format(new Date(value));
+
+/** A date without the time: `31/01/2030`. */
+export const dayText = (date: Date): string => dayFormat.format(date);
 
 /** A text with a capital at its start, such as the name of a state. */
 export const sentenceCase = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -36,13 +36,18 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS;
 
-/** A decorative icon: the control that contains it has a text or an `aria-label`. */
-export function Icon({ name, size = 16 }: { name: IconName; size?: number }) {
+/** A decorative icon of any path that is drawn with a stroke on 16 × 16. */
+export function DrawnIcon({ path, size = 16, kind = '' }: { path: string; size?: number; kind?: string }) {
   return (
-    <svg class="icon" width={size} height={size} viewBox="0 0 16 16" aria-hidden="true">
-      <path d={PATHS[name]} />
+    <svg class={`icon ${kind}`} width={size} height={size} viewBox="0 0 16 16" aria-hidden="true">
+      <path d={path} />
     </svg>
   );
+}
+
+/** A decorative icon: the control that contains it has a text or an `aria-label`. */
+export function Icon({ name, size = 16 }: { name: IconName; size?: number }) {
+  return <DrawnIcon path={PATHS[name]} size={size} />;
 }
 
 /** A button that shows only an icon. */

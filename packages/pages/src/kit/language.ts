@@ -6,10 +6,10 @@ export type Language = keyof typeof LANGUAGES;
 /** The key of the choice: of this browser, for all pages of the app, or of this browser tab, for a page that was opened with `?lang=de`. */
 const STORED = 'belfry.language';
 
-/** The languages of this page, if it does not have all of them. */
-const offered = document.documentElement.dataset.languages?.split(' ') ?? Object.keys(LANGUAGES);
+/** undefined outside of browsers: the modules that need none are tested there, in English. */
+const page = typeof document === 'undefined' ? undefined : document.documentElement;
 
-const isLanguage = (text: string | null): text is Language => text !== null && offered.includes(text);
+const isLanguage = (text: string | null): text is Language => text !== null && Object.hasOwn(LANGUAGES, text);
 
 /** Returns the language that somebody has chosen; undefined for none. In a frame, the browser may allow no storage. */
 function readChoice(): Language | undefined {
@@ -23,7 +23,7 @@ function readChoice(): Language | undefined {
 }
 
 const readLanguage = (): Language =>
-  readChoice() ?? navigator.languages.map((one) => one.split('-')[0] ?? '').find(isLanguage) ?? 'en';
+  (page && readChoice()) ?? navigator.languages.map((one) => one.split('-')[0] ?? '').find(isLanguage) ?? 'en';
 
 /** The language of the page: the user's choice, else the first one of the browser that the pages have, else English. */
 export const language: Language = readLanguage();
@@ -31,7 +31,11 @@ export const language: Language = readLanguage();
 /** The locale for dates and numbers: that of the browser in this language, such as `de-AT`, so that formats and texts agree. */
 export const locale: string = navigator.languages.find((one) => one.split('-')[0] === language) ?? language;
 
-document.documentElement.lang = language;
+if (page) page.lang = language;
+
+// All texts of the page at once: each folder waits for its own, one after the other.
+for (const { content } of page?.querySelectorAll<HTMLMetaElement>(`meta[name="texts-${language}"]`) ?? [])
+  document.head.append(Object.assign(document.createElement('link'), { rel: 'modulepreload', href: content }));
 
 /** Shows all pages in another language from now on. The page is loaded again. */
 export function chooseLanguage(chosen: Language): void {
@@ -59,7 +63,7 @@ export async function loadTexts<T>(en: T, others: Record<Exclude<Language, 'en'>
     return await others[language]();
   } catch {
     // While a deployment replaces processes, the file may be gone. The page works in English, and reports what else is missing.
-    document.documentElement.lang = 'en';
+    if (page) page.lang = 'en';
     return en;
   }
 }

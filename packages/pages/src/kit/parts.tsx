@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { sentenceCase } from './format.tsx';
-import { locale } from './language.ts';
+import { numberText } from './numbers.ts';
 
 /** A part of a page with a heading. */
 export function Section({
@@ -68,7 +68,7 @@ export function Figure({
   const content = (
     <>
       <span class="figure-label">{label}</span>
-      <b>{typeof value === 'number' ? value.toLocaleString(locale) : value}</b>
+      <b>{typeof value === 'number' ? numberText(value) : value}</b>
       {note && <span class="soft">{note}</span>}
     </>
   );

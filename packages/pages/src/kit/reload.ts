@@ -40,7 +40,10 @@ function reload(): void {
 addEventListener(
   'error',
   ({ target }) => {
-    if (!isLoading || isWaiting || !(target instanceof HTMLScriptElement || target instanceof HTMLLinkElement)) return;
+    // A script also fails if one of its modules is missing. Texts that are preloaded may be missing: the page works in English.
+    const isNeeded =
+      target instanceof HTMLScriptElement || (target instanceof HTMLLinkElement && target.rel !== 'modulepreload');
+    if (!isLoading || isWaiting || !isNeeded) return;
     isWaiting = true;
     reload();
   },

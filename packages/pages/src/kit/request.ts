@@ -1,3 +1,5 @@
+import { language } from './language.ts';
+
 /** The `error` of a response. */
 interface ErrorBody {
   code?: string;
@@ -63,7 +65,7 @@ async function readError(response: Response): Promise<ErrorBody> {
 }
 
 /**
- * Sends a request.
+ * Sends a request. Messages of errors come in the language of the page.
  *
  * @returns a response that is a success
  * @throws RequestError; AbortError
@@ -80,6 +82,7 @@ export async function sendRequest(
       method,
       body: isRaw ? body : JSON.stringify(body),
       headers: {
+        'Belfry-Language': language,
         ...(!isRaw && { 'Content-Type': 'application/json' }),
         ...(token !== undefined && { Authorization: `Bearer ${token}` }),
         ...headers,

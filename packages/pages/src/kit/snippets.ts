@@ -55,7 +55,7 @@ curl -i "$URL" -H 'content-type: application/json' -H "webhook-id: $ID" \\
 `;
 }
 
-export const LANGUAGES = ['Node.js', 'Python', 'curl and OpenSSL'] as const;
+export const LANGUAGES = ['Node.js', 'Python', 'curl, OpenSSL'] as const;
 
 export type Language = (typeof LANGUAGES)[number];
 
@@ -72,6 +72,6 @@ export function createSnippets(
     'Node.js':
       publicKey === undefined ? nodeSnippet('WEBHOOK_SECRET', secret) : nodeSnippet('WEBHOOK_PUBLIC_KEY', publicKey),
     Python: pythonSnippet(secret),
-    'curl and OpenSSL': shellSnippet(secret, url),
+    'curl, OpenSSL': shellSnippet(secret, url),
   };
 }

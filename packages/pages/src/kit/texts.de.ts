@@ -2,6 +2,7 @@ import type { Texts } from './texts.en.ts';
 
 /** The texts in German. */
 export const de: Texts = {
+  language: 'Sprache',
   cancel: 'Abbrechen',
   close: 'Schließen',
   closeMessage: 'Meldung schließen',

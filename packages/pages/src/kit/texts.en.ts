@@ -1,5 +1,6 @@
 /** The texts of the components that all pages share. */
 export const en = {
+  language: 'Language',
   cancel: 'Cancel',
   close: 'Close',
   closeMessage: 'Close message',

@@ -5,40 +5,25 @@ import '../kit/parts.css';
 import './portal.css';
 import { render } from 'preact';
 import '@preact/signals';
+import { LanguageSwitch } from '../kit/language-switch.tsx';
 import { Loading, Title } from './parts/page.tsx';
 import type { PortalLink } from './responses.ts';
-import { type Blocked, retrySession, session, startSession } from './session.ts';
+import { type Blocked, keepsLink, retrySession, session, startSession } from './session.ts';
+import { texts } from './texts.ts';
 import { EndpointView } from './views/endpoint.tsx';
 import { EndpointList } from './views/list.tsx';
 import { NewEndpoint } from './views/new-endpoint.tsx';
 import { applyTheme, getElement, place, reportHeight } from './window.ts';
 
-/** What is shown instead of the endpoints when there is no valid link. */
-const BLOCKED: Record<Blocked, { title: string; text: string }> = {
-  missing: {
-    title: 'Open this page from your app',
-    text: 'This page needs a link that your app creates for you. Open it from there.',
-  },
-  expired: {
-    title: 'This link has expired',
-    text: 'Your work is saved. Reload the page of your app that contains this one, or open it again, to continue.',
-  },
-  forbidden: {
-    title: 'You cannot manage webhooks',
-    text: 'Your account does not include webhooks. Ask the people who run this app.',
-  },
-  failed: { title: 'This page cannot be loaded', text: 'The server did not respond as expected.' },
-};
-
 function Unavailable({ reason }: { reason: Blocked }) {
-  const { title, text } = BLOCKED[reason];
+  const { title, text } = texts.blocked[reason];
   return (
     <div class="blank">
       <Title focus={reason === 'expired'}>{title}</Title>
       <p>{text}</p>
       {reason === 'failed' && (
         <button type="button" class="primary" onClick={retrySession}>
-          Try again
+          {texts.tryAgain}
         </button>
       )}
     </div>
@@ -66,4 +51,5 @@ function App() {
 applyTheme();
 startSession();
 render(<App />, getElement('app'));
+if (keepsLink()) render(<LanguageSwitch />, getElement('footer'));
 reportHeight();

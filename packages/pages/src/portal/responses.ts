@@ -92,6 +92,7 @@ export interface Recovery {
 
 /** Why an event was or was not delivered to an endpoint. */
 export interface Explanation {
+  reason: string;
   message: string;
   /** The event's name, if the user may read it. */
   name?: string;

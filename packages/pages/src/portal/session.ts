@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 import { RequestError, type RequestOptions, sendRequest } from '../kit/request.ts';
 import type { PortalLink } from './responses.ts';
+import { texts } from './texts.ts';
 
 const STORED = 'belfry.webhookPortal';
 const TOKEN = /^#token=([\w.-]+)$/;
@@ -12,11 +13,6 @@ export const session = signal<{ kind: 'loading' | Blocked } | { kind: 'ready'; l
 
 let token: string | undefined;
 
-const TEXTS = {
-  unreachable: 'The server cannot be reached. Check your connection and try again.',
-  unexpected: 'The server did not respond as expected. Try again.',
-};
-
 /** Sets or reads the token of this tab or frame. A frame that may store nothing keeps it in memory: a reload then needs a new link. */
 function accessStorage<T>(access: (storage: Storage) => T): T | undefined {
   try {
@@ -26,6 +22,9 @@ function accessStorage<T>(access: (storage: Storage) => T): T | undefined {
     throw error;
   }
 }
+
+/** Whether the link survives a reload of the page: a frame may not be allowed to store it. */
+export const keepsLink = (): boolean => accessStorage((storage) => storage.length) !== undefined;
 
 function end(kind: Blocked): void {
   token = undefined;
@@ -47,7 +46,7 @@ function readAnswer<T>(text: string): Answer<T> {
   } catch {
     // As if there were no data.
   }
-  throw new RequestError(0, TEXTS.unexpected);
+  throw new RequestError(0, texts.errors.unexpected);
 }
 
 /**
@@ -59,7 +58,11 @@ function readAnswer<T>(text: string): Answer<T> {
 export async function send<T>(path: string, options: RequestOptions = {}): Promise<Answer<T>> {
   const mine = token;
   try {
-    const response = await sendRequest(`/api/webhooks${path}`, { ...options, token, credentials: 'omit' }, TEXTS);
+    const response = await sendRequest(
+      `/api/webhooks${path}`,
+      { ...options, token, credentials: 'omit' },
+      texts.errors,
+    );
     // 204 has no body.
     return readAnswer(await response.text());
   } catch (error) {

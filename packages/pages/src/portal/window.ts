@@ -23,10 +23,10 @@ export function goTo(...parts: string[]): void {
   location.hash = hrefOf(...parts);
 }
 
-/** Returns an element of index.html. */
+/** Returns an element of index.html. @throws Error with its selector */
 export function getElement(id: string): HTMLElement {
   const element = document.getElementById(id);
-  if (element === null) throw new Error(`The page has no element "${id}"`);
+  if (element === null) throw new Error(`#${id}`);
   return element;
 }
 

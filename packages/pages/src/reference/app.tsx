@@ -1,3 +1,5 @@
+import { LanguageSwitch } from '../kit/language-switch.tsx';
+import { texts } from './texts.ts';
 import '../kit/tokens.css';
 import '../kit/base.css';
 import '../kit/controls.css';
@@ -38,7 +40,7 @@ const site: Site = {
   search,
   Page,
   callers: createCallers(),
-  tokenText: 'Tokens are forgotten when this page is closed or reloaded.',
+  tokenText: texts.tokenText,
   totalLimit: undefined,
   warnsOfProduction: false,
 };
@@ -49,8 +51,7 @@ const state = signal<State>({ kind: 'loading' });
 
 async function readDocument(): Promise<OpenApiDocument> {
   const response = await fetch('/api/openapi.json');
-  if (!response.ok)
-    throw new Error(`The OpenAPI document cannot be read: the server responded with ${response.status}.`);
+  if (!response.ok) throw new Error(texts.errors.unreadable(response.status));
   return response.json();
 }
 
@@ -66,10 +67,10 @@ async function load(): Promise<void> {
 function Failed({ message }: { message: string }) {
   return (
     <main class="gate" id="main">
-      <h1 tabindex={-1}>The reference cannot be shown</h1>
+      <h1 tabindex={-1}>{texts.errors.notShown}</h1>
       <p>{message}</p>
       <button type="button" class="primary" onClick={load}>
-        Try again
+        {texts.tryAgain}
       </button>
     </main>
   );
@@ -100,7 +101,7 @@ function Content() {
     case 'loading':
       return (
         <main class="gate" id="main" aria-busy="true">
-          <p class="soft">Loading…</p>
+          <p class="soft">{texts.loading}</p>
         </main>
       );
     case 'failed':
@@ -119,12 +120,13 @@ function Application() {
   return (
     <>
       <a class="skip" href="#main">
-        Skip to the content
+        {texts.skip}
       </a>
       <header class="bar">
         <a class="brand" href={HOME}>
           {APP_TITLE}
         </a>
+        <LanguageSwitch />
       </header>
       {error === undefined ? <Content /> : <Failed message={toRequestError(error).message} />}
       <Dialogs />
@@ -134,7 +136,7 @@ function Application() {
 }
 
 const root = document.getElementById('app');
-if (root === null) throw new Error('The page has no element for its content.');
+if (root === null) throw new Error('#app');
 startRouter();
 load();
 render(<Application />, root);

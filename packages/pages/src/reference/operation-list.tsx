@@ -1,9 +1,11 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Icon } from '../kit/icons.tsx';
+import { numberText } from '../kit/numbers.ts';
 import { matchesSearch, needsSignIn, type Operation, type OperationGroup } from './operations.ts';
 import { Method } from './parts.tsx';
 import { hrefOf, type Reference, type Site, searchText } from './reference.ts';
 import { useSearchKey } from './search-key.ts';
+import { texts } from './texts.ts';
 
 /** Up to this number of operations, all groups are open at first. */
 const OPEN_UP_TO = 24;
@@ -14,7 +16,7 @@ function OperationLink({ operation, isCurrent, site }: { operation: Operation; i
     <a
       href={hrefOf(site, id)}
       aria-current={isCurrent ? 'page' : undefined}
-      title={`${method} ${path}${needsSignIn(operation) ? ', needs a sign-in' : ''}`}
+      title={needsSignIn(operation) ? texts.list.needsSignIn(`${method} ${path}`) : `${method} ${path}`}
     >
       <Method method={method} />
       <span class={isDeprecated ? 'reference-deprecated' : ''}>{summary}</span>
@@ -77,18 +79,19 @@ export function OperationList({
     }))
     .filter((group) => group.operations.length > 0);
   const count = found.reduce((sum, group) => sum + group.operations.length, 0);
+  const all = numberText(operations.length);
   return (
-    <nav class="reference-list" aria-label="Routes">
+    <nav class="reference-list" aria-label={texts.list.label}>
       <input
         type="search"
         ref={input}
-        aria-label="Search routes"
-        placeholder="Search routes   /"
+        aria-label={texts.list.search}
+        placeholder={`${texts.list.search}   /`}
         value={text}
         onInput={(event) => site.search(event.currentTarget.value)}
       />
       <p class="soft reference-count" role="status">
-        {text === '' ? `${operations.length} routes` : `${count} of ${operations.length} routes`}
+        {text === '' ? texts.list.count(operations.length, all) : texts.list.found(numberText(count), all)}
       </p>
       <div class="reference-tags">
         {found.map((group) => (
@@ -101,7 +104,7 @@ export function OperationList({
           />
         ))}
       </div>
-      {count === 0 && <p class="soft">No route matches. Search for a method, a path, a summary or an operation.</p>}
+      {count === 0 && <p class="soft">{texts.list.noMatch}</p>}
     </nav>
   );
 }

@@ -1,5 +1,6 @@
 import { copyText } from '../kit/copy.tsx';
 import { IconButton } from '../kit/icons.tsx';
+import { richText } from '../kit/rich-text.ts';
 import { Access } from './access.tsx';
 import type { Operation } from './operations.ts';
 import { Body, Parameters } from './parameters.tsx';
@@ -7,6 +8,7 @@ import { Method, Paragraphs } from './parts.tsx';
 import { hrefOf, type Reference } from './reference.ts';
 import { Responses } from './responses.tsx';
 import { Runner } from './runner/runner.tsx';
+import { texts } from './texts.ts';
 
 /** The path of an operation, whose parameters stand out. */
 function PathText({ path }: { path: string }) {
@@ -29,10 +31,8 @@ function Route({ method, path, id }: Operation) {
     <span class="reference-route">
       <Method method={method} />
       <PathText path={path} />
-      <IconButton icon="copy" label="Copy the path" onClick={() => copyText(path)} />
-      <span class="soft">
-        operation <code>{id}</code>
-      </span>
+      <IconButton icon="copy" label={texts.page.copyPath} onClick={() => copyText(path)} />
+      <span class="soft">{richText(texts.page.operation, { id: <code>{id}</code> })}</span>
     </span>
   );
 }
@@ -46,13 +46,13 @@ function OperationDetails({ operation, reference }: { operation: Operation; refe
       title={summary}
       actions={
         <button type="button" class="reference-jump" onClick={showRunner}>
-          Try it
+          {texts.page.tryIt}
         </button>
       }
-      back={{ href: hrefOf(site), label: 'All routes' }}
+      back={{ href: hrefOf(site), label: texts.page.all }}
       intro={<Route {...operation} />}
     >
-      {isDeprecated && <p class="banner warn">This route is deprecated.</p>}
+      {isDeprecated && <p class="banner warn">{texts.page.deprecated}</p>}
       <div class="reference-columns">
         <div class="reference-facts">
           <Paragraphs text={description} />
@@ -73,8 +73,8 @@ export function OperationPage({ id, reference }: { id: string; reference: Refere
   const operation = byId.get(id);
   if (operation !== undefined) return <OperationDetails key={id} operation={operation} reference={reference} />;
   return (
-    <site.Page title={`There is no operation “${id}”`} back={{ href: hrefOf(site), label: 'All routes' }}>
-      <p>The app may have renamed or removed it. Search for its path in the list of routes.</p>
+    <site.Page title={texts.page.missing(id)} back={{ href: hrefOf(site), label: texts.page.all }}>
+      <p>{texts.page.missingText}</p>
     </site.Page>
   );
 }

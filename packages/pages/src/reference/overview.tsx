@@ -1,6 +1,9 @@
 import { Code } from '../kit/copy.tsx';
+import { durationText } from '../kit/format.tsx';
 import { Icon } from '../kit/icons.tsx';
+import { numberText } from '../kit/numbers.ts';
 import { Facts, Section } from '../kit/parts.tsx';
+import { richText } from '../kit/rich-text.ts';
 import { type OpenApiDocument, type OperationObject, resolve } from './document.ts';
 import { exampleOf } from './example.ts';
 import { ExampleText, Method, Nested, Paragraphs } from './parts.tsx';
@@ -10,6 +13,7 @@ import { CallerButton } from './runner/caller-dialog.tsx';
 import { history } from './runner/history.ts';
 import { saveBlob } from './save.ts';
 import { SchemaTree } from './schema-tree.tsx';
+import { texts } from './texts.ts';
 
 const ERROR = `{
   "error": {
@@ -26,13 +30,7 @@ function saveDocument(document: OpenApiDocument) {
 
 function SentRequests({ reference: { byId, site } }: { reference: Reference }) {
   const entries = history.value.filter(({ operation }) => byId.has(operation));
-  if (entries.length === 0)
-    return (
-      <p class="soft">
-        Open a route and choose “Send request”. The last 20 requests of this browser tab appear here, without secret
-        values.
-      </p>
-    );
+  if (entries.length === 0) return <p class="soft">{texts.overview.nothingSent}</p>;
   return (
     <ul class="reference-history">
       {entries.map((entry) => (
@@ -42,7 +40,7 @@ function SentRequests({ reference: { byId, site } }: { reference: Reference }) {
             <code>{entry.path}</code>
           </a>
           <span class="soft">
-            {entry.status || 'failed'} · {entry.ms} ms
+            {entry.status || texts.overview.failed} · {durationText(entry.ms)}
           </span>
         </li>
       ))}
@@ -64,8 +62,8 @@ function Event({ name, post, document }: { name: string; post: OperationObject; 
       {() => (
         <>
           <SchemaTree schema={schema} document={document} direction="output" />
-          <ExampleText label={`Example of ${name}`} value={exampleOf(schema, document, 'output')} />
-          <p class="soft">Headers: {headers.join(', ')}</p>
+          <ExampleText label={texts.exampleOf(name)} value={exampleOf(schema, document, 'output')} />
+          <p class="soft">{texts.headers(headers.join(', '))}</p>
         </>
       )}
     </Nested>
@@ -77,10 +75,8 @@ function Events({ document }: { document: OpenApiDocument }) {
   const events = Object.entries(document.webhooks ?? {});
   if (events.length === 0) return null;
   return (
-    <Section title="Webhook events">
-      <p class="part-text soft">
-        Endpoints of users receive these events as signed <code>POST</code> requests.
-      </p>
+    <Section title={texts.overview.events}>
+      <p class="part-text soft">{richText(texts.overview.eventsText, { method: <code>POST</code> })}</p>
       <div class="reference-responses">
         {events.map(([name, { post }]) => (
           <Event key={name} name={name} post={post} document={document} />
@@ -95,9 +91,9 @@ function SignIn({ document }: { document: OpenApiDocument }) {
   const schemes = Object.entries(document.components?.securitySchemes ?? {});
   if (schemes.length === 0) return null;
   return (
-    <Section title="Sign-in">
+    <Section title={texts.signIn}>
       <p class="part-text soft">
-        Send the token in the header <code>Authorization: Bearer …</code>
+        {richText(texts.overview.signInText, { header: <code>Authorization: Bearer …</code> })}
       </p>
       <ul class="reference-members">
         {schemes.map(([name, { bearerFormat, description = '' }]) => (
@@ -116,17 +112,18 @@ function SignIn({ document }: { document: OpenApiDocument }) {
 
 function AtAGlance({ reference: { document, operations, site } }: { reference: Reference }) {
   const events = Object.keys(document.webhooks ?? {});
+  const own = texts.overview;
   const limit = site.totalLimit && rateText(site.totalLimit);
   return (
-    <Section title="At a glance">
+    <Section title={own.glance}>
       <Facts
         of={[
-          ['Base URL', <code>{`${location.origin}/api`}</code>],
-          ['Version of the API', document.info.version],
-          ['Routes', operations.length],
-          ['Webhook events', events.length === 0 ? undefined : events.length],
-          ['Rate limit of a client', limit === null ? 'none' : limit],
-          ['Content type', <code>application/json</code>],
+          [own.baseUrl, <code>{`${location.origin}/api`}</code>],
+          [own.version, document.info.version],
+          [own.routes, numberText(operations.length)],
+          [own.events, events.length === 0 ? undefined : numberText(events.length)],
+          [own.limit, limit === null ? own.noLimit : limit],
+          [own.contentType, <code>application/json</code>],
         ]}
       />
     </Section>
@@ -139,14 +136,14 @@ export function Overview({ reference }: { reference: Reference }) {
   const { title, description = '' } = document.info;
   return (
     <site.Page
-      title={`${title} reference`}
-      intro="Every route of the app, generated from its declarations. Search in the sidebar, or press /."
+      title={texts.overview.title(title)}
+      intro={texts.overview.intro}
       actions={
         <>
           <CallerButton reference={reference} />
           <button type="button" onClick={() => saveDocument(document)}>
             <Icon name="download" />
-            OpenAPI
+            {texts.overview.document}
           </button>
         </>
       }
@@ -154,14 +151,13 @@ export function Overview({ reference }: { reference: Reference }) {
       <Paragraphs text={description} />
       <AtAGlance reference={reference} />
       <SignIn document={document} />
-      <Section title="Errors">
+      <Section title={texts.overview.errors}>
         <p class="part-text soft">
-          Every error has the same form. Clients decide by <code>code</code>; <code>requestId</code> finds the request
-          in the log.
+          {richText(texts.overview.errorsText, { code: <code>code</code>, requestId: <code>requestId</code> })}
         </p>
-        <Code text={ERROR} label="Example of an error" />
+        <Code text={ERROR} label={texts.overview.errorExample} />
       </Section>
-      <Section title="Requests of this browser tab">
+      <Section title={texts.overview.sent}>
         <SentRequests reference={reference} />
       </Section>
       <Events document={document} />

@@ -3,12 +3,9 @@ import { mediaTypes, type OpenApiDocument, type Parameter, simplify } from './do
 import type { Operation } from './operations.ts';
 import { typeText } from './schema-text.ts';
 import { MemberHead, SchemaTree, Values } from './schema-tree.tsx';
+import { texts } from './texts.ts';
 
-const PLACES = [
-  ['path', 'Path'],
-  ['query', 'Query'],
-  ['header', 'Headers'],
-] as const;
+const PLACES = ['path', 'query', 'header'] as const;
 /** From this number of parameters on, a group of them is folded. */
 const FOLDED_FROM = 12;
 
@@ -16,7 +13,7 @@ function ParameterRow({ parameter, document }: { parameter: Parameter; document:
   const { name, description, required = false } = parameter;
   const { schema, alternatives } = simplify(parameter.schema ?? {}, document);
   const items = schema.type === 'array' && schema.items ? simplify(schema.items, document).schema : undefined;
-  const type = items === undefined ? typeText(schema, alternatives) : `list of ${typeText(items)}, separated by commas`;
+  const type = items === undefined ? typeText(schema, alternatives) : texts.parameters.separated(typeText(items));
   return (
     <li class="reference-member">
       <MemberHead name={name} type={type} isRequired={required} schema={schema} />
@@ -51,9 +48,7 @@ function ParameterList({
     );
   return (
     <details class="reference-nested">
-      <summary>
-        {label}: {list.length} parameters
-      </summary>
+      <summary>{texts.parameters.folded(label, list.length)}</summary>
       {rows}
     </details>
   );
@@ -68,9 +63,10 @@ interface OperationProps {
 export function Parameters({ operation: { parameters }, document }: OperationProps) {
   if (parameters.length === 0) return null;
   return (
-    <Section title="Parameters">
-      {PLACES.map(([place, label]) => {
+    <Section title={texts.parameters.heading}>
+      {PLACES.map((place) => {
         const list = parameters.filter((one) => one.in === place);
+        const label = texts.parameters.places[place];
         return list.length > 0 && <ParameterList key={place} label={label} list={list} document={document} />;
       })}
     </Section>
@@ -81,9 +77,9 @@ export function Parameters({ operation: { parameters }, document }: OperationPro
 export function Body({ operation: { body }, document }: OperationProps) {
   if (body === undefined) return null;
   return (
-    <Section title="Body">
+    <Section title={texts.body.heading}>
       {body.description && <p class="soft">{body.description}</p>}
-      {!body.required && <p class="soft">The body can be left out.</p>}
+      {!body.required && <p class="soft">{texts.body.optional}</p>}
       {mediaTypes(body).map((type, index) => {
         const { schema = {} } = body.content[type] ?? {};
         return (
@@ -95,7 +91,7 @@ export function Body({ operation: { body }, document }: OperationProps) {
             {index === 0 || type.startsWith('multipart') ? (
               <SchemaTree schema={schema} document={document} direction="input" />
             ) : (
-              <p class="soft">The same content in another format.</p>
+              <p class="soft">{texts.body.same}</p>
             )}
           </div>
         );

@@ -1,14 +1,9 @@
 /** Policies and rate limits in words. Nothing here depends on a browser. */
+import { numberText } from '../kit/numbers.ts';
 import type { RateLimit } from './document.ts';
+import { texts } from './texts.ts';
 
-const WORDS = new Map([
-  ['public', 'everyone, also without a sign-in'],
-  ['authenticated', 'any signed-in user'],
-  ['verified', 'users with a verified e-mail address'],
-  ['none', 'nobody'],
-  ['owner', 'the owner of the record'],
-  ['function', 'viewers that a function of the app allows'],
-]);
+const WORDS = new Map(Object.entries(texts.policy.words));
 const SYNONYMS = new Map([
   ['auth', 'authenticated'],
   ['user', 'authenticated'],
@@ -16,19 +11,15 @@ const SYNONYMS = new Map([
   ['nobody', 'none'],
 ]);
 
-/** `owner` means something else where there is no record yet, or where there are many. */
-const OWNER_WORDS = new Map([
-  ['create', 'any signed-in user, who becomes the owner'],
-  ['list', 'signed-in users, for the records that they own'],
-]);
+const OWNER_WORDS = new Map(Object.entries(texts.policy.ownerOf));
 
 function describeToken(token: string, action: string): string {
   const word = SYNONYMS.get(token) ?? token;
   const text = (word === 'owner' ? OWNER_WORDS.get(action) : undefined) ?? WORDS.get(word);
   if (text !== undefined) return text;
-  if (word.startsWith('org:')) return `members of the record’s organisation with the role ${word.slice(4)}`;
-  if (/^(role:)?[a-z][\w-]*$/i.test(word)) return `users with the role ${word.replace(/^role:/, '')}`;
-  return `viewers that this rule allows: ${word}`;
+  if (word.startsWith('org:')) return texts.policy.organisationRole(word.slice(4));
+  if (/^(role:)?[a-z][\w-]*$/i.test(word)) return texts.policy.role(word.replace(/^role:/, ''));
+  return texts.policy.rule(word);
 }
 
 /**
@@ -43,7 +34,7 @@ export function policyInWords(text: string, action = ''): string {
     .map((token) => token.trim())
     .filter((token) => token !== '');
   const words = new Set(tokens.map((token) => describeToken(token, action)));
-  const joined = [...words].join(', or ') || 'nobody';
+  const joined = [...words].join(texts.policy.or) || texts.policy.words.none;
   return joined.charAt(0).toUpperCase() + joined.slice(1);
 }
 
@@ -59,9 +50,9 @@ function windowText(ms: number): string {
   const unit = UNITS.find(([, size]) => ms >= size && ms % size === 0);
   if (unit === undefined) return `${ms} ms`;
   const [name, size] = unit;
-  return ms === size ? name : `${ms / size} ${name}s`;
+  return texts.policy.windows[name](ms / size);
 }
 
 /** A rate limit, for people: `300 requests per minute`. */
 export const rateText = ({ limit, windowMs }: RateLimit): string =>
-  `${limit.toLocaleString('en')} ${limit === 1 ? 'request' : 'requests'} per ${windowText(windowMs)}`;
+  texts.policy.rate(limit, numberText(limit), windowText(windowMs));

@@ -1,9 +1,11 @@
 import { Section } from '../kit/parts.tsx';
+import { richText } from '../kit/rich-text.ts';
 import { mediaTypes, type OpenApiDocument, type ResponseObject, type Schema, simplify } from './document.ts';
 import { exampleError, exampleOf } from './example.ts';
 import type { Operation } from './operations.ts';
 import { ExampleText, Nested, Paragraphs } from './parts.tsx';
 import { SchemaTree } from './schema-tree.tsx';
+import { texts } from './texts.ts';
 
 /** Up to this number of codes, the line of an error response names all of them. */
 const MAX_CODES = 4;
@@ -17,7 +19,7 @@ function ErrorContent({ status, description, code }: { status: string; descripti
   return (
     <>
       <Paragraphs text={description} />
-      <ExampleText label={`Example of ${status}`} value={exampleError(code, messageOf(description))} />
+      <ExampleText label={texts.exampleOf(status)} value={exampleError(code, messageOf(description))} />
     </>
   );
 }
@@ -26,7 +28,7 @@ function SuccessContent({ status, schema, document }: { status: string; schema: 
   return (
     <>
       <SchemaTree schema={schema} document={document} direction="output" />
-      <ExampleText label={`Example of ${status}`} value={exampleOf(schema, document, 'output')} />
+      <ExampleText label={texts.exampleOf(status)} value={exampleOf(schema, document, 'output')} />
     </>
   );
 }
@@ -70,11 +72,9 @@ function ResponsePart({
             schema && <SuccessContent status={status} schema={schema} document={document} />
           )}
           {type !== undefined && type !== 'application/json' && (
-            <p class="soft">
-              The body has the type <code>{type}</code>.
-            </p>
+            <p class="soft">{richText(texts.responses.type, { type: <code>{type}</code> })}</p>
           )}
-          {headers && <p class="soft">Headers: {Object.keys(headers).join(', ')}</p>}
+          {headers && <p class="soft">{texts.headers(Object.keys(headers).join(', '))}</p>}
         </>
       )}
     </Nested>
@@ -84,7 +84,7 @@ function ResponsePart({
 /** The responses of an operation, with their schemas and examples. */
 export function Responses({ operation, document }: { operation: Operation; document: OpenApiDocument }) {
   return (
-    <Section title="Responses">
+    <Section title={texts.responses.heading}>
       <div class="reference-responses">
         {Object.entries(operation.responses).map(([status, response]) => (
           <ResponsePart key={status} status={status} response={response} document={document} />

@@ -1,5 +1,7 @@
 /** Types and limits of schemas in words. Nothing here depends on a browser. */
+import { numberText } from '../kit/numbers.ts';
 import type { Schema } from './document.ts';
+import { texts } from './texts.ts';
 
 const ID_PATTERN = /^\^\[0-9a-f(A-F)?\]\{24\}\$$/i;
 
@@ -9,24 +11,22 @@ export const isIdSchema = ({ pattern }: Schema): boolean =>
 
 /** The name of a schema's type, for people. */
 export function typeText(schema: Schema, alternatives: readonly Schema[] = []): string {
-  if (alternatives.length > 0) return 'one of';
+  if (alternatives.length > 0) return texts.schema.oneOf;
   if (schema.const !== undefined) return JSON.stringify(schema.const);
-  if (schema.enum !== undefined) return 'enum';
-  if (schema.contentMediaType !== undefined) return 'file';
+  if (schema.enum !== undefined) return texts.schema.enum;
+  if (schema.contentMediaType !== undefined) return texts.schema.file;
   if (isIdSchema(schema)) return 'id';
   const type = Array.isArray(schema.type)
-    ? schema.type.join(' or ')
-    : (schema.type ?? (schema.properties ? 'object' : 'any'));
+    ? schema.type.join(texts.or)
+    : (schema.type ?? (schema.properties ? 'object' : texts.schema.any));
   return schema.format === undefined ? type : `${type} (${schema.format})`;
 }
 
-const count = (n: number, noun: string) => `${n.toLocaleString('en')} ${noun}${n === 1 ? '' : 's'}`;
-
 const LIMITS = [
-  ['minLength', (n: number) => `at least ${count(n, 'character')}`],
-  ['maxLength', (n: number) => `at most ${count(n, 'character')}`],
-  ['minItems', (n: number) => `at least ${count(n, 'item')}`],
-  ['maxItems', (n: number) => `at most ${count(n, 'item')}`],
+  ['minLength', (n: number) => texts.schema.minLength(n, numberText(n))],
+  ['maxLength', (n: number) => texts.schema.maxLength(n, numberText(n))],
+  ['minItems', (n: number) => texts.schema.minItems(n, numberText(n))],
+  ['maxItems', (n: number) => texts.schema.maxItems(n, numberText(n))],
   ['minimum', (n: number) => `≥ ${n}`],
   ['exclusiveMinimum', (n: number) => `> ${n}`],
   ['maximum', (n: number) => `≤ ${n}`],
@@ -41,8 +41,8 @@ export function limitsOf(schema: Schema): string[] {
   });
   return [
     ...limits,
-    ...(schema.uniqueItems ? ['no duplicates'] : []),
-    ...(schema.pattern !== undefined && typeText(schema) !== 'id' ? [`matches ${schema.pattern}`] : []),
-    ...(schema.default === undefined ? [] : [`default ${JSON.stringify(schema.default)}`]),
+    ...(schema.uniqueItems ? [texts.schema.unique] : []),
+    ...(schema.pattern !== undefined && typeText(schema) !== 'id' ? [texts.schema.pattern(schema.pattern)] : []),
+    ...(schema.default === undefined ? [] : [texts.schema.default(JSON.stringify(schema.default))]),
   ];
 }

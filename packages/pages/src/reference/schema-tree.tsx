@@ -2,6 +2,7 @@ import { type OpenApiDocument, refName, type Schema, type SimpleSchema, simplify
 import type { Direction } from './example.ts';
 import { Nested } from './parts.tsx';
 import { limitsOf, typeText } from './schema-text.ts';
+import { texts } from './texts.ts';
 
 const MAX_VALUES = 40;
 /** Up to this number of alternatives, a type names all of them. */
@@ -32,14 +33,14 @@ const isPlain = (given: Schema, document: OpenApiDocument) =>
 function typeLabel(given: Schema, { schema, alternatives, isNullable }: SimpleSchema, document: OpenApiDocument) {
   if (alternatives.length > 0 && alternatives.length <= MAX_NAMES) {
     const names = alternatives.map((one) => refName(one) ?? typeText(simplify(one, document).schema));
-    return [...new Set([...names, ...(isNullable ? ['null'] : [])])].join(' or ');
+    return [...new Set([...names, ...(isNullable ? ['null'] : [])])].join(texts.or);
   }
   let name = typeText(schema, alternatives);
   if (schema.type === 'array' && schema.items) {
     const items = simplify(schema.items, document);
-    name = `list of ${refName(schema.items) ?? typeText(items.schema, items.alternatives)}`;
+    name = texts.schema.listOf(refName(schema.items) ?? typeText(items.schema, items.alternatives));
   } else if (name === 'object') name = refName(given) ?? name;
-  return isNullable ? `${name} or null` : name;
+  return isNullable ? texts.schema.orNull(name) : name;
 }
 
 /** The values of an enum, or of the items of a list. */
@@ -51,7 +52,7 @@ export function Values({ schema }: { schema: Schema }) {
       {values.slice(0, MAX_VALUES).map((value) => (
         <code key={String(value)}>{String(value)}</code>
       ))}
-      {values.length > MAX_VALUES && <span class="soft">and {values.length - MAX_VALUES} more</span>}
+      {values.length > MAX_VALUES && <span class="soft">{texts.schema.more(values.length - MAX_VALUES)}</span>}
     </span>
   );
 }
@@ -67,13 +68,13 @@ function Inner({ simple, document, direction }: Omit<TreeProps, 'schema'> & { si
   switch (inside.kind) {
     case 'members':
       return (
-        <Nested label="Members">
+        <Nested label={texts.schema.members}>
           {() => <Members schema={inside.schema} document={document} direction={direction} />}
         </Nested>
       );
     case 'map':
       return (
-        <Nested label="Members with any name">
+        <Nested label={texts.schema.anyName}>
           {() => (
             <ul class="reference-members">
               <Member name="…" schema={inside.schema} document={document} direction={direction} />
@@ -84,7 +85,7 @@ function Inner({ simple, document, direction }: Omit<TreeProps, 'schema'> & { si
     case 'alternatives':
       if (inside.schemas.every((one) => isPlain(one, document))) return null;
       return (
-        <Nested label={`${inside.schemas.length} alternatives`}>
+        <Nested label={texts.schema.alternatives(inside.schemas.length)}>
           {() => (
             <ul class="reference-members">
               {inside.schemas.map((one, index) => (
@@ -124,9 +125,9 @@ export function MemberHead({
     <p class="reference-member-head">
       {isLabel ? <b>{name}</b> : <code class="reference-name">{name}</code>}
       <span class="reference-type">{type}</span>
-      {isRequired && <span class="reference-required">required</span>}
-      {schema['x-personal-data'] && <span class="chip">personal data</span>}
-      {schema.deprecated && <span class="chip">deprecated</span>}
+      {isRequired && <span class="reference-required">{texts.required}</span>}
+      {schema['x-personal-data'] && <span class="chip">{texts.schema.personal}</span>}
+      {schema.deprecated && <span class="chip">{texts.schema.deprecated}</span>}
       {limitsOf(schema).map((text) => (
         <span key={text} class="reference-limit">
           {text}
@@ -197,7 +198,7 @@ export function SchemaTree({ schema, document, direction }: TreeProps) {
   return (
     <ul class="reference-members">
       <Member
-        name={refName(schema) ?? 'value'}
+        name={refName(schema) ?? texts.schema.value}
         isLabel={true}
         schema={schema}
         document={document}

@@ -4,8 +4,8 @@ import '../kit/controls.css';
 import './pages.css';
 import { type FunctionComponent, render } from 'preact';
 import { useErrorBoundary, useLayoutEffect } from 'preact/hooks';
+import { LanguageSwitch } from '../kit/language-switch.tsx';
 import { toRequestError } from '../kit/request.ts';
-import { LanguageSwitch } from './language-switch.tsx';
 import { texts } from './texts.ts';
 import { announce, Problem } from './view.tsx';
 

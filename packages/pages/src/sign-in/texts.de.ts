@@ -2,7 +2,6 @@ import type { Texts } from './texts.en.ts';
 
 /** The texts in German. */
 export const de: Texts = {
-  language: 'Sprache',
   choose: 'Auswählen …',
   or: 'oder',
   cancel: 'Abbrechen',

@@ -1,6 +1,5 @@
 /** Every text of the pages, apart from the messages of the server. */
 export const en = {
-  language: 'Language',
   choose: 'Choose…',
   or: 'or',
   cancel: 'Cancel',

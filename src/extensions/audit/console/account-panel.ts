@@ -22,7 +22,7 @@ export function createAuditPanel(
     id: 'audit',
     label: 'Recent activity',
     columns: [
-      { name: 'action', label: 'Action' },
+      { name: 'action', label: 'Action', kind: 'word' },
       { name: 'record', label: 'Record', kind: 'record' },
       { name: 'user', label: 'By', kind: 'user' },
       { name: 'via', label: 'Via' },

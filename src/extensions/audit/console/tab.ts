@@ -1,4 +1,4 @@
-import { type ConsoleTab, type Host, type RouteContext, withMeta } from '../../../extension/index.ts';
+import { type ConsoleTab, type ExtensionHost, type RouteContext, withMeta } from '../../../extension/index.ts';
 import { createPageReader, type ListQuery, listQuery, toEntryPage, toPublicEntry } from '../reading/query.ts';
 import { createTrailVerifier } from '../trail/verify.ts';
 import { actionChoices, actionInWords } from './words.ts';
@@ -16,7 +16,12 @@ const CONTENT = `select (${valuesSql('action')}), (${valuesSql('resource')})`;
 
 /** The tab of the console that shows the trail and verifies its chain. Administrators of the console see the entries of all records. */
 export function createAuditTab(
-  { database, settings, resources }: Pick<Host, 'database' | 'settings' | 'resources'>,
+  {
+    database,
+    settings,
+    resources,
+    languages,
+  }: Pick<ExtensionHost, 'database' | 'settings' | 'resources' | 'languages'>,
   keepDays: number,
 ): ConsoleTab {
   const readPage = createPageReader(database);
@@ -26,14 +31,15 @@ export function createAuditTab(
   async function listEntries(ctx: RouteContext) {
     const query = ctx.query as unknown as ListQuery;
     const { page, next } = toEntryPage(await readPage(query, settings.http.pageBytes), query.limit);
-    const entries = page.map((entry) => ({ ...toPublicEntry(entry), words: actionInWords(entry.action) }));
+    const { text } = languages.for(ctx.req);
+    const entries = page.map((entry) => ({ ...toPublicEntry(entry), words: text(actionInWords(entry.action)) }));
     return withMeta(entries, { limit: query.limit, next });
   }
 
-  async function readFacts() {
+  async function readFacts({ req }: RouteContext) {
     const rows = await database.readSlowly<[actions: string[], resources: string[]]>({ text: CONTENT, values: [] });
     const [actions, content] = rows[0]!;
-    return { keepDays, audited, actions: actionChoices(actions), resources: content };
+    return { keepDays, audited, actions: actionChoices(actions, languages.for(req).text), resources: content };
   }
 
   async function verifyTrail() {

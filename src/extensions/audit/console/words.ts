@@ -10,6 +10,7 @@ const WORDS: Readonly<Record<string, string>> = {
   'console.imported': 'Records imported',
   'console.importChecked': 'Import checked',
   'console.uploaded': 'File uploaded',
+  'console.mailTested': 'Test e-mail sent',
 };
 /** Parts of the app that a reader need not know. */
 const SILENT_PARTS = new Set(['auth', 'security', 'console']);
@@ -29,9 +30,16 @@ export function actionInWords(action: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** Returns the choices of a filter by action, by their words. Those with the same words also have their names. */
-export function actionChoices(actions: readonly string[]): { action: string; words: string }[] {
-  const groups = Map.groupBy(actions, actionInWords);
+/**
+ * Returns the choices of a filter by action, by their words. Those with the same words also have their names.
+ *
+ * @param text says words in the language of the choices
+ */
+export function actionChoices(
+  actions: readonly string[],
+  text = (words: string): string => words,
+): { action: string; words: string }[] {
+  const groups = Map.groupBy(actions, (action) => text(actionInWords(action)));
   return [...groups]
     .flatMap(([words, names]) =>
       names.map((action) => ({ action, words: names.length === 1 ? words : `${words} (${action})` })),

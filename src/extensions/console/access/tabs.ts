@@ -19,7 +19,18 @@ const ACTION = /^[a-z][A-Za-z]*$/;
 /** The tabs whose pages are part of the console. */
 const BUILT = new Set(['accounts', 'audit', 'jobs', 'mails', 'operations', 'push', 'reference', 'webhooks']);
 /** Names below `/console` and `/console/api` that tabs cannot have. */
-const RESERVED = new Set(['api', 'assets', 'app', 'data', 'records', 'references', 'labels', 'changes']);
+const RESERVED = new Set([
+  'api',
+  'assets',
+  'mail-frames',
+  'app',
+  'overview',
+  'data',
+  'records',
+  'references',
+  'labels',
+  'changes',
+]);
 
 /** A tab in the navigation of the console. */
 export interface TabLink {

@@ -1,13 +1,8 @@
-import {
-  ApiError,
-  type Fields,
-  isId,
-  type ResourceGateway,
-  type StoredRecord,
-  snakeCase,
-} from '../../../extension/index.ts';
+import type { Title } from '../../../declare/title.ts';
+import { ApiError, type Fields, isId, type ResourceGateway, type StoredRecord } from '../../../extension/index.ts';
 import type { DataContext } from '../data/context.ts';
-import { findLabelField } from '../data/resource-info.ts';
+import { textSql } from '../data/labels.ts';
+import { findTitle } from '../data/resource-info.ts';
 
 /** What accounts of this app have. Projects can replace the fields of the account template. */
 export interface AccountFields {
@@ -17,24 +12,24 @@ export interface AccountFields {
   hasStatus: boolean;
   /** Whether the app finds out that users own their addresses. */
   hasVerification: boolean;
-  /** The columns that the search of the list looks into. */
-  searchColumns: readonly string[];
-  /** The field that names a user; undefined: none does, or only the address. */
-  nameField: string | undefined;
+  /** The SQL of the texts that the search of the list looks into. */
+  searchTexts: readonly string[];
+  /** What names a user besides the address; without parts: nothing does. */
+  title: Title;
 }
 
 /** Finds out what accounts of this app have. */
 export function readAccountFields({ declaration }: ResourceGateway): AccountFields {
   const fields = declaration.fields as Fields;
   const statuses = fields.status?.spec.values ?? [];
-  const label = findLabelField(declaration);
-  const nameField = label === 'email' ? undefined : label;
+  const found = findTitle(declaration);
+  const title = found.some(({ field }) => field !== 'email') ? found : [];
   return {
     roles: fields.roles?.spec.inner?.spec.values,
     hasStatus: statuses.includes('active') && statuses.includes('disabled'),
     hasVerification: fields.emailVerifiedAt !== undefined,
-    searchColumns: ['email', ...(nameField === undefined ? [] : [nameField])].map(snakeCase),
-    nameField,
+    searchTexts: [...new Set(['email', ...title.map(({ field }) => field)])].map(textSql),
+    title,
   };
 }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { activeUserSql } from '../../../accounts/users/user-state.ts';
+import { formatTitle } from '../../../declare/title.ts';
 import {
   type AccountPanel,
   ApiError,
@@ -13,9 +14,9 @@ import {
   toPage,
   withMeta,
 } from '../../../extension/index.ts';
-import { toNfc } from '../../../records/fields/text-rules.ts';
-import { escapePattern } from '../data/labels.ts';
+import { searchCondition } from '../data/labels.ts';
 import type { AccountFields, AccountsTabContext } from './context.ts';
+import { translateValue } from './translate-panels.ts';
 
 /** The query of the list. */
 export const accountsQuery = z.strictObject({
@@ -46,11 +47,11 @@ export interface AccountInfo {
 const textOrNull = (value: unknown) => (typeof value === 'string' && value.trim() !== '' ? value : null);
 
 /** Converts a stored user. */
-export function toAccountInfo({ nameField, roles }: AccountFields, user: StoredRecord): AccountInfo {
+export function toAccountInfo({ title, roles }: AccountFields, user: StoredRecord): AccountInfo {
   return {
     id: user.id,
     email: String(user.email),
-    name: nameField === undefined ? null : textOrNull(user[nameField]),
+    name: formatTitle(title, user) ?? null,
     roles: roles === undefined ? null : Array.isArray(user.roles) ? (user.roles as string[]) : [],
     isActive: isAccountActive(user),
     emailVerifiedAt: textOrNull(user.emailVerifiedAt),
@@ -73,12 +74,7 @@ function pageStatement(
   const terms: string[] = [];
   const text = q.trim();
   if (isId(text)) terms.push(`u."id" = ${bind(text)}`);
-  else if (text !== '') {
-    const pattern = bind(`%${escapePattern(toNfc(text))}%`);
-    terms.push(
-      `(${fields.searchColumns.map((column) => `u.${quoteIdentifier(column)} ilike ${pattern}`).join(' or ')})`,
-    );
-  }
+  else if (text !== '') terms.push(searchCondition(fields.title, fields.searchTexts, text, bind));
   if (role !== undefined) {
     if (!fields.roles?.includes(role)) throw new ApiError('BAD_REQUEST', 'There is no such role');
     terms.push(`${bind(role)} = any(u."roles")`);
@@ -117,10 +113,15 @@ export async function listAccounts(
   const { page, next } = toPage(accounts, query.limit, ({ id }) => id);
   const ids = page.map(({ id }) => id);
   const columns = await Promise.all(
-    ids.length === 0 ? [] : panels.map(async ({ id, summary }) => [id, await summary.read(ids)] as const),
+    ids.length === 0
+      ? []
+      : panels.map(async ({ id, summary }) => ({ id, kind: summary.kind, values: await summary.read(ids) })),
   );
+  const { text } = host.languages.for(ctx.req);
   const summaryOf = (user: string): Record<string, PanelValue> =>
-    Object.fromEntries(columns.map(([panel, values]) => [panel, values.get(user) ?? null]));
+    Object.fromEntries(
+      columns.map(({ id, kind, values }) => [id, translateValue(values.get(user) ?? null, kind, text)]),
+    );
   const listed = page.map((account) => ({ ...account, summary: summaryOf(account.id) }));
   return withMeta(listed, { limit: query.limit, next });
 }

@@ -11,10 +11,13 @@ import {
   type PanelAction,
   type PanelContent,
   type RouteContext,
+  type SectionForm,
+  type Translation,
   withMeta,
 } from '../../../extension/index.ts';
 import { secondFactorCode } from '../access/second-factor.ts';
 import { type AccountsTabContext, loadAccount } from './context.ts';
+import { translateColumns, translateContent, translateRows } from './translate-panels.ts';
 
 const ID = /^[a-z]+(-[a-z]+)*$/;
 const ACTION = /^[a-z][A-Za-z]*$/;
@@ -61,29 +64,43 @@ export function checkAccountPanels(
 }
 
 /** The parts of an action that the page needs. */
-function describeAction({ id, label, confirm, isDangerous = false, done }: PanelAction<never>) {
-  return { id, label, confirm: confirm ?? null, isDangerous, done };
+function describeAction({ id, label, confirm, isDangerous = false, done }: PanelAction<never>, { text }: Translation) {
+  const question = confirm === undefined ? null : { title: text(confirm.title), text: text(confirm.text) };
+  return { id, label: text(label), confirm: question, isDangerous, done: text(done) };
 }
 
+const describeForm = ({ id, label, fields, done }: SectionForm, { text, members }: Translation) => ({
+  id,
+  label: text(label),
+  fields: fields.map((field) => members(field, ['label', 'hint'])),
+  done: text(done),
+});
+
 /** The parts of a section that the page needs. */
-export function describeSection({ form, rowActions = [], read: _, ...section }: AccountSection) {
-  const { id, label, fields, done } = form ?? {};
+export function describeSection(section: AccountSection, translation: Translation) {
+  const { form, rowActions = [], columns, states, search, read: _, ...shown } = section;
+  const { text, members } = translation;
   return {
-    ...section,
-    rowActions: rowActions.map(describeAction),
-    form: form === undefined ? null : { id, label, fields, done },
+    ...members(shown, ['label', 'intro', 'empty']),
+    columns: translateColumns(columns, text),
+    ...(states && { states: states.map((state) => members(state, ['label'])) }),
+    ...(search && { search: members(search, ['label', 'hint']) }),
+    rowActions: rowActions.map((action) => describeAction(action, translation)),
+    form: form === undefined ? null : describeForm(form, translation),
   };
 }
 
 /** A panel with its content, as the page shows it. `error`: why there is no content. */
-function describePanel({ id, label, columns = [], empty, rowActions = [], accountActions = [] }: AccountPanel) {
+function describePanel(panel: AccountPanel, translation: Translation) {
+  const { id, label, columns = [], empty, rowActions = [], accountActions = [] } = panel;
+  const { text } = translation;
   return {
     id,
-    label,
-    columns,
-    empty: empty ?? null,
-    rowActions: rowActions.map(describeAction),
-    accountActions: accountActions.map(describeAction),
+    label: text(label),
+    columns: translateColumns(columns, text),
+    empty: empty === undefined ? null : text(empty),
+    rowActions: rowActions.map((action) => describeAction(action, translation)),
+    accountActions: accountActions.map((action) => describeAction(action, translation)),
   };
 }
 
@@ -92,17 +109,21 @@ export async function readPanels(
   { host }: Pick<AccountsTabContext, 'host'>,
   panels: readonly AccountPanel[],
   userId: string,
+  translation: Translation,
 ): Promise<unknown[]> {
   const results = await Promise.allSettled(panels.map((panel) => panel.read(userId)));
   return panels.flatMap((panel, i): object[] => {
     const result = results[i]!;
-    const described = describePanel(panel);
+    const described = describePanel(panel, translation);
     if (result.status === 'rejected') {
       host.log.error({ err: result.reason, panel: panel.id }, 'Could not read a panel of an account');
       const none: PanelContent = { actions: [] };
-      return [{ ...described, ...none, error: 'This part could not be read. The log of the server has the reason.' }];
+      const error = translation.text('This part could not be read. The log of the server has the reason.');
+      return [{ ...described, ...none, error }];
     }
-    return result.value === undefined ? [] : [{ ...described, ...result.value, error: null }];
+    if (result.value === undefined) return [];
+    const content = translateContent(result.value, panel.columns ?? [], translation);
+    return [{ ...described, ...content, error: null }];
   });
 }
 
@@ -158,7 +179,8 @@ export function panelRoutes(context: AccountsTabContext, panels: readonly Accoun
 
 /** The routes of sections: their rows, their actions, and their forms. */
 export function sectionRoutes(context: AccountsTabContext, sections: readonly AccountSection[]): ConsoleRoute[] {
-  return sections.flatMap(({ id, read, states = [], rowActions = [], form }): ConsoleRoute[] => [
+  const { host } = context;
+  return sections.flatMap(({ id, read, columns, states = [], rowActions = [], form }): ConsoleRoute[] => [
     {
       method: 'GET',
       path: `/sections/${id}`,
@@ -168,7 +190,7 @@ export function sectionRoutes(context: AccountsTabContext, sections: readonly Ac
         if (state !== undefined && !states.some((one) => one.id === state))
           throw new ApiError('BAD_REQUEST', 'The parameter "state" must be one of the states of the section');
         const { rows, next } = await read({ state, search: search?.trim() || undefined, after, limit });
-        return withMeta(rows, { limit, next });
+        return withMeta(translateRows(rows, columns, host.languages.for(ctx.req)), { limit, next });
       },
     },
     ...rowActions.map((action) =>

@@ -20,6 +20,7 @@ import {
 import { type AccountsTabContext, loadAccount, readAccountFields } from './context.ts';
 import { accountsQuery, listAccounts, panelsWithSummary, toAccountInfo } from './list.ts';
 import { checkAccountPanels, describeSection, panelRoutes, readPanels, sectionRoutes } from './panel-routes.ts';
+import { shownKind } from './translate-panels.ts';
 
 const isReadOnly = ({ rowActions = [], accountActions = [] }: AccountPanel) =>
   rowActions.length === 0 && accountActions.length === 0;
@@ -39,20 +40,33 @@ export function createAccountsTab(host: ExtensionHost, users: ResourceGateway, e
   const context: AccountsTabContext = { host, users, fields };
   const summaries = panelsWithSummary(panels);
 
+  const readFacts = ({ req }: RouteContext) => {
+    const translation = host.languages.for(req);
+    return {
+      ...facts,
+      summaries: summaries.map(({ id, summary: { label, kind = 'text' } }) => ({
+        id,
+        label: translation.text(label),
+        kind: shownKind(kind),
+      })),
+      sections: sections.map((section) => describeSection(section, translation)),
+    };
+  };
   const facts = {
     roles: fields.roles ?? null,
     hasStatus: fields.hasStatus,
     hasVerification: fields.hasVerification,
-    nameField: fields.nameField ?? null,
-    summaries: summaries.map(({ id, summary: { label, kind = 'text' } }) => ({ id, label, kind })),
-    sections: sections.map(describeSection),
   };
 
-  async function readAccount({ params, user: viewer }: RouteContext) {
+  async function readAccount({ params, user: viewer, req }: RouteContext) {
     const id = params.id!;
     const user = await loadAccount(context, id);
     const isSelf = viewer?.id === id;
-    return { ...toAccountInfo(fields, user), isSelf, panels: await readPanels(context, panels, id) };
+    return {
+      ...toAccountInfo(fields, user),
+      isSelf,
+      panels: await readPanels(context, panels, id, host.languages.for(req)),
+    };
   }
 
   /** Changes of a user that exists. */
@@ -63,7 +77,7 @@ export function createAccountsTab(host: ExtensionHost, users: ResourceGateway, e
     id: 'accounts',
     label: 'Accounts',
     routes: [
-      { method: 'GET', path: '/facts', handler: () => facts },
+      { method: 'GET', path: '/facts', handler: readFacts },
       { method: 'GET', path: '/users', query: accountsQuery, handler: (ctx) => listAccounts(context, summaries, ctx) },
       { method: 'GET', path: '/users/:id', handler: readAccount },
       {

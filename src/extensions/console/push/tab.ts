@@ -9,6 +9,7 @@ import {
 import type { SimulatedDevices } from '../../../declare/push.ts';
 import {
   ApiError,
+  type ConsoleConcern,
   type ConsoleTab,
   type Host,
   isId,
@@ -17,7 +18,7 @@ import {
   toPage,
   withMeta,
 } from '../../../extension/index.ts';
-import { listPushes } from '../../../push/history/list-pushes.ts';
+import { countFailedPushes, listPushes } from '../../../push/history/list-pushes.ts';
 import { readPushChunks, readPushesOfDevice, readRemovedDevices } from '../../../push/history/push-devices.ts';
 import { readPush } from '../../../push/history/read-push.ts';
 import { simulatorRoutes } from './simulator.ts';
@@ -119,6 +120,13 @@ export function createPushTab(
     if (!(await removeDevice(database, id))) throw new ApiError('NOT_FOUND', 'There is no device with this id');
   }
 
+  async function listConcerns(): Promise<ConsoleConcern[]> {
+    const count = await countFailedPushes(database);
+    if (count === 0) return [];
+    const message = `${count.toLocaleString('en')} ${count === 1 ? 'push' : 'pushes'} of the last 24 hours reached no device`;
+    return [{ level: 'warning', message, href: '/console/push/sends?status=failed' }];
+  }
+
   async function sendTest({ params, input }: RouteContext) {
     const { id } = await findDevice(params.id!);
     return push.send({ ...(input as z.output<typeof testBody>), deviceIds: [id] });
@@ -127,6 +135,7 @@ export function createPushTab(
   return {
     id: 'push',
     label: 'Push',
+    concerns: listConcerns,
     routes: [
       { method: 'GET', path: '/sends', query: sendsQuery, handler: ({ query }) => listSends(query) },
       { method: 'GET', path: '/sends/:id', query: sendQuery, handler: readSend },

@@ -37,6 +37,7 @@ export function declareOrganisation(
   const reachesAll: PolicyFunction = ({ user }) => hasGlobalAccess(settings, user);
   return defineResource(ORGANISATION, {
     description: 'A group of users who share records',
+    icon: 'building',
     fields: {
       name: f.string().required().max(100).searchable().sortable().filterable(),
       slug: f
@@ -82,6 +83,7 @@ export function declareMembership<Role extends string>(
   const { spec } = f.ref(ORGANISATION).required().immutable().filterable();
   return defineResource(MEMBERSHIP, {
     description: 'A user in an organisation',
+    icon: 'card',
     fields: {
       organisation: new Field<
         string,

@@ -77,7 +77,7 @@ function listUsualFields({ declaration }: ResourceGateway): Set<string> {
  * OpenAPI document, whether or not the app serves it.
  */
 export function eventCatalogueRoutes(
-  host: Pick<ExtensionHost, 'resources' | 'openApiDocument'>,
+  host: Pick<ExtensionHost, 'resources' | 'openApiDocument' | 'languages'>,
   settings: Pick<WebhookSettings, 'events' | 'policy'>,
 ): Route[] {
   const resources = new Map(listSentResources(host.resources).map((gateway) => [gateway.name, gateway]));
@@ -105,7 +105,10 @@ export function eventCatalogueRoutes(
       output: eventShape.array(),
       errors: [],
       operationId: 'listWebhookEvents',
-      handler: () => events,
+      handler({ req }) {
+        const { members } = host.languages.for(req);
+        return events.map((event) => members(event, ['description']));
+      },
     },
     {
       ...common,
@@ -115,11 +118,11 @@ export function eventCatalogueRoutes(
       output: eventDetailsShape,
       errors: ['NOT_FOUND'],
       operationId: 'readWebhookEvent',
-      handler({ query }) {
+      async handler({ query, req }) {
         const { name } = query as z.output<typeof eventQuery>;
         const read = readers.get(name);
         if (read === undefined) throw new ApiError('NOT_FOUND', 'There is no event with this name');
-        return read();
+        return host.languages.for(req).members(await read(), ['description']);
       },
     },
   ];

@@ -143,6 +143,7 @@ export function explainRoute(
     operationId: 'explainWebhookEvent',
     async handler(ctx) {
       const eventOrDeliveryId = readEventIdFromQuery(ctx.query);
+      const { text } = host.languages.for(ctx.req);
       const endpoint = serializeLoadedEndpoint(ctx);
       if (!isId(eventOrDeliveryId)) throw new ApiError('NOT_FOUND');
       const { event, reason, name, deliveryId } = await explainDelivery(
@@ -151,9 +152,9 @@ export function explainRoute(
         eventOrDeliveryId,
       );
       if (name !== undefined && reason !== 'delivered' && isApiKey(ctx.auth) && !limits.reads(ctx.auth, [name])) {
-        return { event, reason: 'not_readable', message: REASONS.not_readable };
+        return { event, reason: 'not_readable', message: text(REASONS.not_readable) };
       }
-      const explained = { event, reason, message: REASONS[reason], ...(name === undefined ? {} : { name }) };
+      const explained = { event, reason, message: text(REASONS[reason]), ...(name === undefined ? {} : { name }) };
       if (deliveryId === undefined) return explained;
       const values = [deliveryId, endpoint.id, earliestFinishSql([deliveryId])];
       const [row] = await database.read<DeliveryRow>({ name: 'webhook_delivery', text: readText, values });

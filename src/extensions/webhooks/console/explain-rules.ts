@@ -102,10 +102,6 @@ async function keyRules(
   const key = toBoundKey(endpoint);
   if (key === undefined) return [];
   const ended = (await limits.ended([key.id])).length > 0;
-  const [may, mayNot] = [
-    `The scopes of its API key include ${event}`,
-    `The scopes of its API key do not include ${event}`,
-  ];
   return [
     toRule(
       'API key',
@@ -113,7 +109,12 @@ async function keyRules(
       'The API key of the endpoint is valid',
       'The API key of the endpoint was revoked or has expired',
     ),
-    toRule('Key scopes', limits.reads(key, [event]), may, `${mayNot}: ${key.scopes.join(', ') || 'none'}`),
+    toRule(
+      'Key scopes',
+      limits.reads(key, [event]),
+      `The scopes of its API key include ${event}`,
+      `The scopes of its API key do not include ${event}: ${key.scopes.join(', ') || 'none'}`,
+    ),
   ];
 }
 
@@ -121,11 +122,12 @@ async function keyRules(
 async function evaluate(
   { log }: Pick<Host, 'log'>,
   rule: string,
-  texts: [pass: string, fail: string],
+  passText: string,
+  failText: string,
   decide: () => Promise<boolean>,
 ): Promise<Rule> {
   try {
-    return toRule(rule, await decide(), ...texts);
+    return toRule(rule, await decide(), passText, failText);
   } catch (error) {
     if (isTransient(error)) throw error;
     log.error({ err: error, rule }, 'a policy threw while an event was explained');
@@ -151,22 +153,20 @@ async function recordRules(
     await evaluate(
       host,
       'Scope filter',
-      [
-        gateway.declaration.scope === undefined
-          ? `${gateway.name} has no scope filter`
-          : 'The scope filter includes the record',
-        `The scope filter of ${gateway.name} hides the record from the owner`,
-      ],
+      gateway.declaration.scope === undefined
+        ? `${gateway.name} has no scope filter`
+        : 'The scope filter includes the record',
+      `The scope filter of ${gateway.name} hides the record from the owner`,
       () => gateway.inScope(record, viewContext),
     ),
   ];
   if (scope === 'own' && rules.every(({ result }) => result === 'pass')) {
     const policy = `policies.read of ${gateway.name}: ${gateway.readPolicy.text}`;
-    const texts: [string, string] = [
+    const [may, mayNot] = [
       `The owner may read the record (${policy})`,
       `The owner may not read the record (${policy})`,
     ];
-    rules.push(await evaluate(host, 'Read policy', texts, () => gateway.readableBy(record, viewContext)));
+    rules.push(await evaluate(host, 'Read policy', may, mayNot, () => gateway.readableBy(record, viewContext)));
   }
   return rules;
 }
@@ -187,10 +187,8 @@ async function accessRules(
       await evaluate(
         host,
         'Global endpoints',
-        [
-          'The owner may have endpoints of scope "global"',
-          'The owner may no longer have endpoints of scope "global" (globalPolicy)',
-        ],
+        'The owner may have endpoints of scope "global"',
+        'The owner may no longer have endpoints of scope "global" (globalPolicy)',
         () => allowsAction(globalPolicy, args, false),
       ),
     );

@@ -77,7 +77,7 @@ function explainVerdict(question: Question, rules: readonly Rule[], deliveries: 
 
 /** Creates the function that explains to administrators why an endpoint did or did not get an event. */
 export function createAdministratorExplainer(
-  host: Pick<Host, 'database' | 'resources' | 'service' | 'log'>,
+  host: Pick<Host, 'database' | 'resources' | 'service' | 'log' | 'languages'>,
   settings: WebhookSettings,
   parts: { as: OwnerRoutes; finder: EventFinder; deleted: Pick<DeletedRecords, 'read'>; limits: KeyLimits },
 ): (ctx: RouteContext) => Promise<Explanation> {
@@ -88,6 +88,7 @@ export function createAdministratorExplainer(
   const deliveriesText = FIND_DELIVERIES(isKeptSql(settings));
 
   return async (ctx) => {
+    const { text: translate } = host.languages.for(ctx.req);
     const query = ctx.query as unknown as z.output<typeof explainQuery>;
     const { row, owner } = await as.load(query.endpoint);
     const endpoint = serializeForAdministrator(row);
@@ -103,13 +104,15 @@ export function createAdministratorExplainer(
           };
     const { event, name: type } = question;
     if (type === '') {
-      const text = `The event is older than ${settings.keepDeliveriesDays} days (keepDeliveriesDays), so nothing is stored about it`;
+      const text = translate(
+        `The event is older than ${settings.keepDeliveriesDays} days (keepDeliveriesDays), so nothing is stored about it`,
+      );
       return {
         event,
         name: null,
         verdict: text,
         isDelivered: false,
-        rules: [{ rule: 'Age', result: 'unknown', text }],
+        rules: [{ rule: translate('Age'), result: 'unknown', text }],
         deliveries: [],
       };
     }
@@ -125,9 +128,9 @@ export function createAdministratorExplainer(
     return {
       event,
       name: type,
-      verdict: explainVerdict(question, rules, deliveries),
+      verdict: translate(explainVerdict(question, rules, deliveries)),
       isDelivered: event !== null && deliveries[0]?.status === 'succeeded',
-      rules,
+      rules: rules.map(({ rule, result, text }) => ({ rule: translate(rule), result, text: translate(text) })),
       deliveries,
     };
   };

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import {
   ApiError,
   type ConsoleRoute,
-  type Host,
+  type ExtensionHost,
   isFromThisMachine,
   newId,
   type Route,
@@ -89,7 +89,7 @@ function findObstacle({ allowPrivate, requireHttps }: WebhookSettings): string |
  * memory of the web process, with the result of verifying their signatures. It must not exist in production.
  */
 export function createReceiver(
-  { database, keyring, resources }: Pick<Host, 'database' | 'keyring' | 'resources'>,
+  { database, keyring, resources, languages }: Pick<ExtensionHost, 'database' | 'keyring' | 'resources' | 'languages'>,
   settings: WebhookSettings,
   as: OwnerRoutes,
   findVerificationError: FindVerificationError,
@@ -130,12 +130,12 @@ export function createReceiver(
       middleware: [requireWorker],
       handler: receive,
     },
-    routes: receiverConsoleRoutes(resources, settings, as, inbox),
+    routes: receiverConsoleRoutes({ resources, languages }, settings, as, inbox),
   };
 }
 
 function receiverConsoleRoutes(
-  resources: Host['resources'],
+  { resources, languages }: Pick<ExtensionHost, 'resources' | 'languages'>,
   settings: WebhookSettings,
   as: OwnerRoutes,
   inbox: Inbox,
@@ -159,9 +159,19 @@ function receiverConsoleRoutes(
     {
       method: 'GET',
       path: '/receiver',
-      handler: () => ({ obstacle: findObstacle(settings) ?? null, ...inbox.list() }),
+      handler({ req }) {
+        const obstacle = findObstacle(settings);
+        return { obstacle: obstacle === undefined ? null : languages.for(req).text(obstacle), ...inbox.list() };
+      },
     },
-    { method: 'GET', path: '/receiver/requests/:id', handler: ({ params }) => inbox.read(params.id) },
+    {
+      method: 'GET',
+      path: '/receiver/requests/:id',
+      handler({ params, req }) {
+        const request = inbox.read(params.id);
+        return { ...request, verification: languages.for(req).members(request.verification, ['message']) };
+      },
+    },
     {
       method: 'POST',
       path: '/receiver/endpoints',

@@ -7,6 +7,7 @@ import type {
   ResourceGateway,
   Route,
 } from '../../../extension/index.ts';
+import { withTranslatedErrors } from '../api/attempt-errors.ts';
 import { deliveryRoutes } from '../api/delivery-routes.ts';
 import { createEventFinder } from '../api/known-events.ts';
 import { type DeliverySerializer, serializeDelivery } from '../api/serialize-delivery.ts';
@@ -16,6 +17,7 @@ import type { StatusReader } from '../monitoring/status.ts';
 import { listSentResources } from '../settings/events.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
 import { createOwnerRoutes } from './as-owner.ts';
+import { createConcernsReader } from './concerns.ts';
 import { deliveryConsoleRoutes } from './deliveries.ts';
 import { endpointConsoleRoutes } from './endpoints.ts';
 import { createAdministratorExplainer, explainQuery } from './explain.ts';
@@ -107,12 +109,16 @@ export function createWebhooksTab(
     tab: {
       id: 'webhooks',
       label: 'Webhooks',
-      routes: [
-        ...ownRoutes,
-        ...endpointConsoleRoutes(host, settings, as, statistics, accounts),
-        ...deliveryConsoleRoutes(host, settings, as, deliverySerializer),
-        ...(receiver?.routes ?? []),
-      ],
+      concerns: createConcernsReader(status),
+      routes: withTranslatedErrors(
+        [
+          ...ownRoutes,
+          ...endpointConsoleRoutes(host, settings, as, statistics, accounts),
+          ...deliveryConsoleRoutes(host, settings, as, deliverySerializer),
+          ...(receiver?.routes ?? []),
+        ],
+        host,
+      ),
     },
     pages: receiver === undefined ? [] : [receiver.page],
   };

@@ -20,8 +20,7 @@ interface EndpointStateFacts {
  * - `retrying`: the last attempt failed, that of a test too.
  * - `active`: the last attempt succeeded, or there was none.
  *
- * An attempt that succeeds ends `failing` and `retrying`. No other place decides a state, with one exception: the portal, which reads the
- * API, tells `retrying` from `active` in the same way.
+ * An attempt that succeeds ends `failing` and `retrying`. No other place decides a state.
  */
 export function getEndpointState(endpoint: EndpointStateFacts): EndpointState {
   const { enabled, consecutiveFailures, lastSuccessAt, lastFailureAt } = endpoint;

@@ -9,7 +9,7 @@ import {
 } from '../../../extension/index.ts';
 import { ENDPOINT_COLUMNS, type EndpointRow, serializeEndpoint } from './endpoint.ts';
 
-/** The kind of the e-mail about disabled endpoints of one owner. Its data: `{ webhooks, owner }`, ids. */
+/** The kind of the e-mail about disabled endpoints of one owner. Its data: `{ webhooks, owner, locale? }`, ids. */
 export const DISABLED_MAIL = 'webhook-disabled';
 
 /** Maximum e-mails to one owner per day. An endpoint that is repeatedly disabled and enabled must not fill a mailbox. */
@@ -45,7 +45,7 @@ export function createEndpointDisabledComposer(
     if (first === undefined || typeof user?.email !== 'string' || !isAccountActive(user)) return undefined;
     if (attempt === 1 && limiter !== undefined && !(await limiter.consume(owner)).allowed) return undefined;
     const appHost = appHostOf(host.env);
-    const locale = localeOfUser(user);
+    const locale = localeOfUser(user, data.locale);
     const content =
       first.disabledReason === 'password_reset'
         ? await host.mailTexts.render('webhooks-revoked', { webhooks: disabled, appHost }, locale)
@@ -92,6 +92,9 @@ export function createEndpointCreatedComposer(
     if (typeof user?.email !== 'string' || !isAccountActive(user)) return undefined;
     if (attempt === 1 && limiter !== undefined && !(await limiter.consume(user.id)).allowed) return undefined;
     const about = { webhook: created.webhook, byKey: created.byKey, appHost: appHostOf(host.env) };
-    return { ...(await host.mailTexts.render('webhook-created', about, localeOfUser(user))), to: user.email };
+    return {
+      ...(await host.mailTexts.render('webhook-created', about, localeOfUser(user, data.locale))),
+      to: user.email,
+    };
   };
 }

@@ -1,5 +1,6 @@
-import { type Finding, type Host, type ResourceGateway, warning } from '../../../extension/index.ts';
+import { type Backlog, type Finding, type Host, type ResourceGateway, warning } from '../../../extension/index.ts';
 import { IS_LEASED, isKeptSql } from '../deliveries/deliveries-sql.ts';
+import { LANE_QUEUES, REQUESTED_QUEUE } from '../endpoints/endpoint-jobs.ts';
 import { ENDPOINT_STATE, type EndpointState } from '../endpoints/endpoint-state.ts';
 import { mayReceiveSql, type UsersSql, usersSql } from '../endpoints/endpoints-sql.ts';
 import { TEST_EVENT } from '../settings/events.ts';
@@ -60,6 +61,20 @@ const IS_FAILED = `status = 'failed' and type <> '${TEST_EVENT}'`;
 /** Counts the deliveries that used up their retry schedule. Uses the index of failed deliveries of each partition. @param isKeptCondition see `isKeptSql` */
 const countFailedSql = (isKeptCondition: string) =>
   `select count(*) from webhook_delivery_log d where ${IS_FAILED} and ${isKeptCondition}`;
+
+/** The number of failed deliveries at which counting stops. */
+export const MAX_COUNTED_FAILURES = 1000;
+
+/**
+ * Counts the endpoints that fail and those that Belfry has disabled, and the deliveries that used up their retry schedule within 24 hours, up to
+ * one more than the limit. Uses the index of failed deliveries of each partition. @param isKeptCondition see `isKeptSql`
+ */
+const problemsSql = (isKeptCondition: string) => `
+  select count(*) filter (where state = 'failing')::int, count(*) filter (where state = 'disabled' and coalesce(disabled_reason, 'manual') <> 'manual')::int,
+    (select count(*)::int from (
+      select from webhook_delivery_log d
+      where ${IS_FAILED} and d.finished_at > now() - interval '1 day' and ${isKeptCondition} limit ${MAX_COUNTED_FAILURES + 1}) failed)
+  from (select ${ENDPOINT_STATE} as state, disabled_reason from webhook_endpoints e where removed_at is null) endpoints`;
 
 /**
  * Counts recent attempts by result: null for a success, otherwise the error. $1 maximum age in ms, $2 maximum number of newest deliveries
@@ -143,8 +158,19 @@ export interface WebhookStatus {
 const NEWEST = 10_000;
 const RECENT_MS = 3_600_000;
 
+/** What does not work. */
+interface WebhookProblems {
+  failing: number;
+  /** The endpoints that Belfry has disabled, not their owners. */
+  disabled: number;
+  /** Deliveries of the last 24 hours that used up their schedule; more than `MAX_COUNTED_FAILURES` means that counting stopped. */
+  failed: number;
+}
+
 /** Reads the status of webhooks. */
 export interface StatusReader {
+  /** One statement. */
+  problems(): Promise<WebhookProblems>;
   queue(): Promise<WebhookQueue>;
   /** @param worst maximum number of endpoints to list */
   status(worst?: number): Promise<WebhookStatus>;
@@ -160,6 +186,7 @@ export function createStatusReader(
   const roles = listGlobalRoles(settings);
   const isKeptCondition = isKeptSql(settings);
   const [failedText, worstText] = [countFailedSql(isKeptCondition), worstEndpointsSql(isKeptCondition)];
+  const problemsText = problemsSql(isKeptCondition);
 
   async function readQueue(): Promise<WebhookQueue> {
     const [row] = await database.readSlowly<QueueRow>({ text, values: [roles] });
@@ -181,6 +208,11 @@ export function createStatusReader(
   }
 
   return {
+    async problems() {
+      const [row] = await database.readSlowly<[number, number, number]>({ text: problemsText, values: [] });
+      const [failing, disabled, failed] = row!;
+      return { failing, disabled, failed };
+    },
     queue: readQueue,
     async status(worst = 10) {
       const [states, waiting, [failed], attempts, worstRows] = await Promise.all([
@@ -204,6 +236,17 @@ export function createStatusReader(
     },
   };
 }
+
+/** The deliveries that wait for a webhook worker. */
+export const createDeliveryBacklog = ({ queue }: Pick<StatusReader, 'queue'>): Backlog<'webhook-worker'> => ({
+  role: 'webhook-worker',
+  names: ['webhook delivery', 'webhook deliveries'],
+  ownsQueue: (name) => name === REQUESTED_QUEUE || Object.values(LANE_QUEUES).includes(name),
+  async read() {
+    const { due, oldestMs } = await queue();
+    return { due, isCapped: false, oldestSeconds: oldestMs === null ? null : oldestMs / 1000 };
+  },
+});
 
 const MAX_LISTED = 3;
 

@@ -118,11 +118,13 @@ test('in production, only administrators reach the routes of a tab, and each act
   expect((await root.call('DELETE', `${path}/${ada.id}`)).status).toBe(500);
   const { body: app } = await root.call('GET', '/console/api/app');
   expect(app.data.tabs.map(({ id }: { id: string }) => id)).toEqual([
+    'overview',
     'data',
     'accounts',
     'counter',
     'audit',
     'push',
+    'mails',
     'jobs',
     'operations',
     'reference',

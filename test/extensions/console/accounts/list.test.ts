@@ -72,7 +72,6 @@ test('the facts describe roles, columns and sections, without the functions of f
     roles: ['user', 'admin', 'support', 'editor'],
     hasStatus: true,
     hasVerification: true,
-    nameField: 'name',
     summaries: [
       { id: 'sessions', label: 'Last active', kind: 'time' },
       { id: 'two-factor', label: 'Two-factor', kind: 'text' },

@@ -74,7 +74,7 @@ test('accounts without roles, status and name have none of them in the console',
     password: 'correct horse battery',
   });
   const facts = (await call('GET', `${API}/facts`)).body.data;
-  expect(facts).toMatchObject({ roles: null, hasStatus: false, hasVerification: false, nameField: null });
+  expect(facts).toMatchObject({ roles: null, hasStatus: false, hasVerification: false });
   const { body } = await call('GET', `${API}/users/${made.id}`);
   expect(body.data).toMatchObject({ email: 'ada@example.com', name: null, roles: null });
   expect(JSON.stringify(body)).not.toContain('Secret');

@@ -43,7 +43,8 @@ export async function startWebhooksConsole() {
   );
 
   /** Calls a route of the tab, as the page of the console does in development. */
-  const ask = (method: string, path: string, body?: unknown) => running.call(method, TAB + path, body);
+  const ask = (method: string, path: string, body?: unknown, headers?: Record<string, string>) =>
+    running.call(method, TAB + path, body, headers);
 
   /** Creates an endpoint of a user. Returns its id. */
   async function subscribe(person: Person, events = ['note.*'], url = receiver.url): Promise<string> {

@@ -15,8 +15,10 @@ interface Explained {
   deliveries: { id: string; status: string }[];
 }
 
-async function explain(endpoint: string, query: Record<string, string>): Promise<Explained> {
-  const { status, body } = await ask('GET', `/explain?${new URLSearchParams({ endpoint, ...query })}`);
+async function explain(endpoint: string, query: Record<string, string>, headers = {}): Promise<Explained> {
+  const search = new URLSearchParams({ endpoint, ...query });
+  const path = `/console/api/webhooks/explain?${search}`;
+  const { status, body } = await running.call('GET', path, undefined, headers);
   expect([status, body.error]).toEqual([200, undefined]);
   return body.data;
 }
@@ -45,6 +47,24 @@ test('a delivered event is explained by the id of its delivery, with every rule 
     'Read policy',
   ]);
   expect(failedRules(found)).toEqual([]);
+});
+
+test('an explanation is German for a German page', async () => {
+  const ada = await person('Ada');
+  const endpoint = await subscribe(ada);
+  await write(ada);
+  const { id } = await settle(endpoint, 'succeeded');
+  const found = await explain(endpoint, { event: id }, { 'belfry-language': 'de' });
+  expect(found.verdict).toBe('Es wurde zugestellt, nach 1 Versuch');
+  expect(found.rules).toMatchObject([
+    { rule: 'Gesendete Ereignisse', result: 'pass', text: 'note.created wird an Webhooks gesendet' },
+    { rule: 'Alter', text: 'Der Endpunkt ist älter als das Ereignis' },
+    { rule: 'Abonnement', text: 'Der Endpunkt hat note.created abonniert' },
+    { rule: 'Aktiv' },
+    { rule: 'Besitzer' },
+    { rule: 'Scope-Filter', text: 'Der Scope-Filter schließt den Datensatz ein' },
+    { rule: 'Lese-Policy', text: 'Der Besitzer darf den Datensatz lesen (policies.read von note: owner)' },
+  ]);
 });
 
 test('the first rule that fails explains why another endpoint did not get the event', async () => {

@@ -1,6 +1,5 @@
 import { Client } from 'pg';
 import { afterAll, expect, test } from 'vitest';
-import { getState } from '../../../../packages/pages/src/portal/parts/state.ts';
 import { ENDPOINT_STATE, getEndpointState } from '../../../../src/extensions/webhooks/endpoints/endpoint-state.ts';
 import { adminConsole, defineResource, defineUser, f, webhooks } from '../../../../src/index.ts';
 import type { App } from '../../../../src/runtime/create-app.ts';
@@ -43,7 +42,7 @@ test.each([
   [false, 0, EARLY, LATE, 'disabled'],
   [false, 5, EARLY, LATE, 'disabled'],
 ] as const)(
-  'enabled %s, %i failures in a row, last success %s, last failure %s: %s, also in SQL and in the portal',
+  'enabled %s, %i failures in a row, last success %s, last failure %s: %s, also in SQL',
   async (enabled, consecutiveFailures, lastSuccessAt, lastFailureAt, state) => {
     expect(getEndpointState({ enabled, consecutiveFailures, lastSuccessAt, lastFailureAt })).toBe(state);
     const { rows } = await client.query(
@@ -52,12 +51,10 @@ test.each([
       [enabled, consecutiveFailures, lastSuccessAt, lastFailureAt],
     );
     expect(rows).toEqual([{ state }]);
-    const status = state === 'retrying' ? 'active' : state;
-    expect(getState({ status, lastSuccessAt, lastFailureAt })).toBe(state);
   },
 );
 
-test('an endpoint that only fails has the same state in the API, the portal, the console, the command line and the doctor', async () => {
+test('an endpoint that only fails has the same state in the API, the console, the command line and the doctor', async () => {
   const kim = await running.person('Kim');
   const created = await kim.call('POST', '/api/webhooks', { url: receiver.url, events: ['note.created'] });
   const path = `/webhooks/${created.body.data.id}`;
@@ -68,19 +65,19 @@ test('an endpoint that only fails has the same state in the API, the portal, the
       .filter(({ message }) => message.includes('webhook endpoint'))
       .map(({ message, fix }) => [message, fix]);
   const statesOfAll = async () => {
-    const endpoint = await inApi();
+    const { status } = await inApi();
     const [listed] = await inConsole('/endpoints');
     const { state } = await inConsole(path.replace('webhooks', 'endpoints'));
-    return { api: endpoint.status, portal: getState(endpoint), list: listed.state, page: state };
+    return { api: status, list: listed.state, page: state };
   };
   const inCommand = async () => (await runCommand('webhooks status', running.app)).output;
-  expect(await statesOfAll()).toEqual({ api: 'active', portal: 'active', list: 'active', page: 'active' });
+  expect(await statesOfAll()).toEqual({ api: 'active', list: 'active', page: 'active' });
   expect(await inDoctor()).toEqual([]);
 
   receiver.answer(500);
   await kim.call('POST', '/api/notes', { text: 'x' });
   await expect.poll(async () => (await inApi()).status, { timeout: 30_000 }).toBe('failing');
-  expect(await statesOfAll()).toEqual({ api: 'failing', portal: 'failing', list: 'failing', page: 'failing' });
+  expect(await statesOfAll()).toEqual({ api: 'failing', list: 'failing', page: 'failing' });
   expect((await inConsole('/overview')).endpoints).toEqual({ active: 0, retrying: 0, failing: 1, disabled: {} });
   expect(await inCommand()).toMatch(/^Endpoints: 0 active, 0 retrying, 1 failing, 0 disabled\.\n/);
   expect(await inCommand()).toMatch(/ {2}failing {2}/);
@@ -93,16 +90,16 @@ test('an endpoint that only fails has the same state in the API, the portal, the
 
   await kim.call('POST', '/api/notes', { text: 'y' });
   await expect.poll(async () => (await inApi()).status, { timeout: 30_000 }).toBe('disabled');
-  expect(await statesOfAll()).toEqual({ api: 'disabled', portal: 'disabled', list: 'disabled', page: 'disabled' });
+  expect(await statesOfAll()).toEqual({ api: 'disabled', list: 'disabled', page: 'disabled' });
   expect(await inCommand()).toMatch(/^Endpoints: 0 active, 0 retrying, 0 failing, 1 disabled \(1 failing\)\.\n/);
   expect(await inDoctor()).toEqual([]);
 
   // Enabling it forgets the failed deliveries, but its last attempt still failed.
   await kim.call('PATCH', `/api${path}`, { enabled: true });
-  expect(await statesOfAll()).toEqual({ api: 'active', portal: 'retrying', list: 'retrying', page: 'retrying' });
+  expect(await statesOfAll()).toEqual({ api: 'active', list: 'retrying', page: 'retrying' });
   receiver.answer(204);
   await kim.call('POST', `/api${path}/test`);
-  expect(await statesOfAll()).toEqual({ api: 'active', portal: 'active', list: 'active', page: 'active' });
+  expect(await statesOfAll()).toEqual({ api: 'active', list: 'active', page: 'active' });
 });
 
 test('the doctor counts all endpoints of a state and lists the hosts of the newest failures, without the URLs', async () => {

@@ -28,7 +28,7 @@ test('the code for curl and OpenSSL sends a request with a valid signature, also
 }) => {
   skip(!hasProgram('curl') || spawnSync('openssl', ['version']).status !== 0, 'no curl or OpenSSL');
   const url = `${receiver.url}?name='$(exit)'`;
-  await run('sh', ['-c', createSnippets({ url }, secret)['curl and OpenSSL']]);
+  await run('sh', ['-c', createSnippets({ url }, secret)['curl, OpenSSL']]);
   const [request] = await receiver.received(1);
   expect(request!.path).toContain("'$(exit)'");
   expect(verifyWebhook(secret, request!.headers, request!.body).type).toBe('webhook.test');

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { texts } from '../texts.ts';
 
 /** Below this width in pixels per column, a table is shown as cards. */
 const COLUMN_WIDTH = 110;
@@ -57,7 +58,7 @@ export function DataTable<Row extends object>({
           <tr role="row">
             {columns.map(({ name, label: columnLabel, isNumber }) => (
               <th key={name} scope="col" role="columnheader" class={isNumber ? 'number' : ''}>
-                {columnLabel === '' ? <span class="visually-hidden">Actions</span> : columnLabel}
+                {columnLabel === '' ? <span class="visually-hidden">{texts.components.actions}</span> : columnLabel}
               </th>
             ))}
           </tr>

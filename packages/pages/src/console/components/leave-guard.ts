@@ -1,12 +1,11 @@
 import { useEffect } from 'preact/hooks';
 import { confirmAction } from '../../kit/dialog.tsx';
 import { guardLeaving } from '../router.ts';
+import { texts } from '../texts.ts';
 
 const confirmLeaving = () =>
   confirmAction({
-    title: 'Leave without saving?',
-    text: 'Your changes are not saved.',
-    action: 'Leave',
+    ...texts.components.leave,
     isDangerous: true,
   });
 

@@ -2,6 +2,7 @@ import type { ComponentChildren, TargetedEvent } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { userResource } from '../data/schema.ts';
 import { place, setParams } from '../router.ts';
+import { texts } from '../texts.ts';
 import { DataTable, type TableColumn } from './data-table.tsx';
 import { type Load, Loaded, LoadMore, Pager, type Pages } from './loading.tsx';
 import { ReferencePicker } from './reference-picker.tsx';
@@ -49,7 +50,7 @@ export function FilterForm({
       {children}
       {chosenParams(clears).size > 0 && (
         <button type="button" onClick={clear}>
-          Clear
+          {texts.components.clear}
         </button>
       )}
     </form>

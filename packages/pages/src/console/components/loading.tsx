@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { type RequestError, toRequestError } from '../../kit/request.ts';
 import { call, type PageMeta } from '../api.ts';
 import { hrefOf, place } from '../router.ts';
+import { texts } from '../texts.ts';
 
 /** What `useLoaded` has read. */
 export interface Load<T, Meta extends object = PageMeta> {
@@ -126,12 +127,12 @@ export function Loaded<T>({
   const { data, error, reload } = from;
   const retry = (
     <button type="button" onClick={reload}>
-      Try again
+      {texts.components.tryAgain}
     </button>
   );
   if (data === undefined && error === undefined)
     return (
-      <div class="bones" role="progressbar" aria-busy="true" aria-label="Loading">
+      <div class="bones" role="progressbar" aria-busy="true" aria-label={texts.components.loading}>
         <span class="bone"></span>
         <span class="bone"></span>
         <span class="bone"></span>
@@ -156,7 +157,7 @@ export function LoadMore<Row>({ from }: { from: Pages<Row> }) {
   return (
     <p class="more">
       <button type="button" disabled={from.isLoading} onClick={from.loadMore}>
-        {from.isLoading ? 'Loading…' : 'Show more'}
+        {from.isLoading ? `${texts.components.loading}…` : texts.components.showMore}
       </button>
     </p>
   );
@@ -178,15 +179,15 @@ export function Pager({ next }: { next: string | null | undefined }) {
   };
   if (!params.has('after') && !next) return null;
   return (
-    <nav class="more pager" aria-label="Pages">
+    <nav class="more pager" aria-label={texts.components.pages}>
       {params.has('after') && (
         <a class="button" href={hrefWith(undefined)}>
-          Newest
+          {texts.components.newest}
         </a>
       )}
       {next && (
         <a class="button" href={hrefWith(next)}>
-          Older
+          {texts.components.older}
         </a>
       )}
     </nav>

@@ -2,7 +2,8 @@ import type { TargetedEvent } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { toRequestError } from '../../kit/request.ts';
 import { call } from '../api.ts';
-import { userResource } from '../data/schema.ts';
+import { resourceOf, userResource } from '../data/schema.ts';
+import { texts } from '../texts.ts';
 
 const LIMIT = 20;
 const TYPING_MS = 200;
@@ -132,7 +133,7 @@ function OptionList({
     <ul
       id={`${id}-list`}
       role="listbox"
-      aria-label={`Records of ${resource}`}
+      aria-label={texts.components.records(resourceOf(resource)?.plural ?? resource)}
       ref={list}
       hidden={!isOpen || !options?.length}
     >
@@ -179,7 +180,10 @@ export function ReferencePicker(props: ReferencePickerProps) {
   const { text, isOpen, active, options, error, handlers } = combobox;
   const knownLabel = useReferenceLabel(props.label === undefined && value ? resource : undefined, value ?? '');
   const label = props.label ?? knownLabel;
-  const hint = resource === userResource()?.name ? 'Name, e-mail or id' : `Search ${resource} by label or id`;
+  const hint =
+    resource === userResource()?.name
+      ? texts.components.findUser
+      : texts.components.findRecord(resourceOf(resource)?.plural ?? resource);
   return (
     <div class="picker">
       <input
@@ -201,7 +205,7 @@ export function ReferencePicker(props: ReferencePickerProps) {
       <OptionList id={id} resource={resource} combobox={combobox} />
       {isOpen && !options?.length && (
         <p class="picker-note" role="status">
-          {error ?? (options === undefined ? 'Searching…' : 'No record found')}
+          {error ?? (options === undefined ? texts.components.searching : texts.components.noRecord)}
         </p>
       )}
     </div>

@@ -1,6 +1,8 @@
 import { useState } from 'preact/hooks';
 import { Dialog, openDialog } from '../../kit/dialog.tsx';
 import { RequestError } from '../../kit/request.ts';
+import { texts as kitTexts } from '../../kit/texts.ts';
+import { texts } from '../texts.ts';
 
 /** Asks the administrator for a code of their second factor. @returns undefined if they cancel */
 function askForCode(problem: string | undefined) {
@@ -11,11 +13,11 @@ function askForCode(problem: string | undefined) {
       close(code.trim());
     };
     return (
-      <Dialog title="Confirm with your second factor" onClose={() => close(undefined)}>
+      <Dialog title={texts.components.secondFactor.title} onClose={() => close(undefined)}>
         <form class="stack" onSubmit={submit}>
-          <p>This needs a code of your own authenticator app, or a recovery code.</p>
+          <p>{texts.components.secondFactor.intro}</p>
           <label>
-            Your code
+            {texts.components.secondFactor.code}
             <input
               autocomplete="one-time-code"
               spellcheck={false}
@@ -34,10 +36,10 @@ function askForCode(problem: string | undefined) {
           )}
           <footer>
             <button type="button" onClick={() => close(undefined)}>
-              Cancel
+              {kitTexts.cancel}
             </button>
             <button type="submit" class="primary">
-              Confirm
+              {texts.components.secondFactor.confirm}
             </button>
           </footer>
         </form>

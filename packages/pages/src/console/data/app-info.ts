@@ -37,6 +37,8 @@ export interface ResourceInfo {
   path: string;
   label: string;
   plural: string;
+  /** The path of its icon, drawn with a stroke on 16 × 16. */
+  icon: string;
   description?: string;
   timestamps: boolean;
   /** The CRUD routes that exist. */
@@ -46,8 +48,10 @@ export interface ResourceInfo {
   audit: boolean;
   defaultSort: string;
   ownerField?: string;
-  /** The field whose values name records; left out: their ids. */
+  /** The field whose values name records; left out: a template of `titleFields` does, or their ids. */
   labelField?: string;
+  /** The fields in the template that names records. */
+  titleFields?: readonly string[];
   /** The texts of the policies. */
   policies: Readonly<Record<Action | 'reference', string>>;
   /** Whether a scope filter limits which records exist for a viewer. */
@@ -122,6 +126,9 @@ export interface FieldInfo {
 
 /** A record as the server sends it. */
 export type StoredRecord = Readonly<Record<string, unknown>> & { readonly id: string };
+
+/** The texts that name records, by id, as the server makes them of what the viewer gets. */
+export type Titles = Readonly<Record<string, string>>;
 
 /** The labels of referenced records, by resource and id. */
 export type Labels = Readonly<Record<string, Readonly<Record<string, string>>>>;

@@ -1,5 +1,6 @@
 import type { ComponentChild, ComponentChildren } from 'preact';
-import { bytesText, Time } from '../../kit/format.tsx';
+import { bytesText, localNumber, Time } from '../../kit/format.tsx';
+import { texts } from '../texts.ts';
 import type { FieldInfo, Labels } from './app-info.ts';
 import { dataHref, resourceOf } from './schema.ts';
 
@@ -58,7 +59,7 @@ export function Reference({
 }
 
 const Empty = () => (
-  <span class="empty-value" title="No value">
+  <span class="empty-value" title={texts.data.noValue}>
     –
   </span>
 );
@@ -96,12 +97,12 @@ const FileValue = ({ name, bytes }: { name: string; bytes: number }) => (
 /** The value of a field, as a list shows it: on one line, and always as text. */
 export function Value({ field, value, labels }: ValueProps<unknown>): ComponentChild {
   if (isEmpty(value)) return <Empty />;
-  if (isSecret(value)) return <span class="soft">{value.isSet ? '••••••••' : 'not set'}</span>;
+  if (isSecret(value)) return <span class="soft">{value.isSet ? '••••••••' : texts.data.notSet}</span>;
   if (isCut(value)) return `${value.text}…`;
   if (Array.isArray(value)) return <ListValue field={field} value={value} labels={labels} />;
   switch (field.type) {
     case 'boolean':
-      return <span class={`flag ${value}`}>{value ? 'Yes' : 'No'}</span>;
+      return <span class={`flag ${value}`}>{value ? texts.data.yes : texts.data.no}</span>;
     case 'enum':
       return <span class="chip">{String(value)}</span>;
     case 'date':
@@ -114,6 +115,10 @@ export function Value({ field, value, labels }: ValueProps<unknown>): ComponentC
           labels={labels}
         />
       );
+    case 'integer':
+    case 'number':
+    case 'decimal':
+      return localNumber(value);
     case 'id':
       return <code>{String(value)}</code>;
     case 'file':
@@ -126,7 +131,7 @@ export function Value({ field, value, labels }: ValueProps<unknown>): ComponentC
 /** A value as text, for comparisons and the history. */
 export function plainText(value: unknown): string {
   if (isEmpty(value)) return '–';
-  if (isSecret(value)) return value.isSet ? '••••••••' : 'not set';
+  if (isSecret(value)) return value.isSet ? '••••••••' : texts.data.notSet;
   return typeof value === 'object' ? JSON.stringify(value, null, 2) : String(value);
 }
 

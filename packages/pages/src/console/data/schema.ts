@@ -1,13 +1,15 @@
 import { computed, signal } from '@preact/signals';
+import { language, locale } from '../../kit/language.ts';
 import { hrefOf, place } from '../router.ts';
-import type { AppInfo, FieldInfo, ResourceInfo, StoredRecord } from './app-info.ts';
+import { texts } from '../texts.ts';
+import type { AppInfo, FieldInfo, ResourceInfo, StoredRecord, Titles } from './app-info.ts';
 
 /** What the server says about the app; undefined until it is read. */
 export const loadedApp = signal<AppInfo | undefined>(undefined);
 
 /** What the server says about the app: its mode, features, tabs and resources. The pages of tabs are shown once it is known. */
 export const app = computed(() => {
-  if (loadedApp.value === undefined) throw new Error('The description of the app is not loaded yet.');
+  if (loadedApp.value === undefined) throw new Error(texts.data.notLoaded);
   return loadedApp.value;
 });
 
@@ -22,22 +24,10 @@ const TIME_OPERATORS = ['gt', 'gte', 'lt', 'lte'];
 
 /** The fields of every record that are not declared. */
 const SYSTEM_FIELDS: Readonly<Record<string, Partial<FieldInfo>>> = {
-  id: { label: 'Id', type: 'id', operators: ['eq', 'in'], description: 'The id of the record.' },
-  createdAt: {
-    label: 'Created',
-    type: 'date',
-    operators: TIME_OPERATORS,
-    sortable: true,
-    description: 'When the record was created.',
-  },
-  updatedAt: {
-    label: 'Last changed',
-    type: 'date',
-    operators: TIME_OPERATORS,
-    sortable: true,
-    description: 'When the record was last changed.',
-  },
-  deletedAt: { label: 'Deleted', type: 'date', description: 'When the record was deleted.' },
+  id: { ...texts.data.systemFields.id, type: 'id', operators: ['eq', 'in'] },
+  createdAt: { ...texts.data.systemFields.createdAt, type: 'date', operators: TIME_OPERATORS, sortable: true },
+  updatedAt: { ...texts.data.systemFields.updatedAt, type: 'date', operators: TIME_OPERATORS, sortable: true },
+  deletedAt: { ...texts.data.systemFields.deletedAt, type: 'date' },
 };
 
 const UNDECLARED: Omit<FieldInfo, 'name' | 'label'> = {
@@ -98,6 +88,17 @@ export function columnsOf({ timestamps, softDelete, fields }: ResourceInfo): Col
   ];
 }
 
+/** The name of the column that shows what a template of fields makes of a record. No field has such a name. */
+const TITLE_COLUMN = '{title}';
+
+/** All columns that a list offers: the title of a record if it consists of several fields, and the fields. */
+export function listColumnsOf(resource: ResourceInfo): Column[] {
+  const columns = columnsOf(resource);
+  if (resource.titleFields === undefined) return columns;
+  const title: Column = { ...UNDECLARED, name: TITLE_COLUMN, label: resource.label, type: 'string', isSystem: true };
+  return [title, ...columns];
+}
+
 /** The name of a field for people; that of a field that no longer exists, as it is. */
 export const fieldLabel = (resource: ResourceInfo, name: string): string =>
   columnsOf(resource).find((one) => one.name === name)?.label ?? name;
@@ -112,7 +113,7 @@ const PRIORITY: Readonly<Record<string, number>> = {
   decimal: 5,
   integer: 5,
   number: 5,
-  date: 4,
+  date: 6.5,
   url: 3,
   file: 3,
   refs: 2,
@@ -125,10 +126,11 @@ const priorityOf = (
   resource: ResourceInfo,
   preferred: readonly string[],
 ) => {
-  if (name === resource.labelField) return 100;
+  if (name === (resource.labelField ?? TITLE_COLUMN)) return 100;
   if (preferred.includes(name)) return 50;
   if (name === 'createdAt') return 4.5;
-  if (name === 'id') return resource.labelField ? 0.5 : 100;
+  if (name === 'id') return resource.labelField || resource.titleFields ? 0 : 100;
+  if (resource.titleFields?.includes(name)) return 0.6;
   if (isSystem || hidden || writeOnly || encrypted || type === 'password') return 0;
   return PRIORITY[type] ?? 0.5;
 };
@@ -139,7 +141,7 @@ const priorityOf = (
  * @param preferred the names of fields that are compared or sorted by
  */
 export function defaultColumns(resource: ResourceInfo, count: number, preferred: readonly string[]): Column[] {
-  const columns = columnsOf(resource);
+  const columns = listColumnsOf(resource);
   const ranked = columns
     .map((column, index) => ({ column, index, rank: priorityOf(column, resource, preferred) }))
     .filter(({ rank }) => rank > 0)
@@ -149,18 +151,25 @@ export function defaultColumns(resource: ResourceInfo, count: number, preferred:
   return ranked.map(({ column }) => column);
 }
 
-/** The name of a record for people: the value of its label field, or its id. */
-export function labelOf(resource: ResourceInfo, record: StoredRecord): string {
-  const value = resource.labelField && fieldValue(record, resource.labelField);
-  return typeof value === 'string' && value.trim() !== '' ? value : String(record.id);
-}
+/** The name of a record for people, or its id. */
+export const labelOf = ({ id }: StoredRecord, titles: Titles | undefined): string => titles?.[id] ?? id;
+
+/** The value of a record in a column of a list. */
+export const columnValue = ({ name }: Column, record: StoredRecord, titles: Titles | undefined): unknown =>
+  name === TITLE_COLUMN ? labelOf(record, titles) : fieldValue(record, name);
 
 /** The resource of the app's users, to which sessions belong. */
 export const userResource = (): ResourceInfo | undefined => resourceOf('user') ?? resourceOf('users');
 
-/** The name of a resource within a sentence: `post`, `posts`. */
-export const nameOf = ({ label, plural }: ResourceInfo, count = 1): string =>
-  (count === 1 ? label : plural).replace(/^\p{Lu}(?=\p{Ll})/u, (letter) => letter.toLowerCase());
+/** The name of a resource within a sentence: `post`, `posts`; in German with its capital, as every noun. */
+export function nameOf({ label, plural }: ResourceInfo, count = 1): string {
+  const name = count === 1 ? label : plural;
+  return language === 'de' ? name : name.replace(/^\p{Lu}(?=\p{Ll})/u, (letter) => letter.toLowerCase());
+}
+
+/** A number of records: `1,250 posts`. */
+export const countText = (resource: ResourceInfo, count: number): string =>
+  `${count.toLocaleString(locale)} ${nameOf(resource, count)}`;
 
 /** The path of the records of a resource, below `/console/api`. */
 export const recordsPath = (resource: ResourceInfo, ...segments: string[]): string =>

@@ -1,12 +1,14 @@
 import type { ComponentChildren, ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { Code } from '../../kit/copy.tsx';
 import { Menu } from '../components/menu.tsx';
+import { ResourceIcon } from '../components/resource-icon.tsx';
 import { hrefOf, navigate, place } from '../router.ts';
 import { ViewAsBanner } from '../shell/view-as.tsx';
 import type { Tab } from '../tab.ts';
+import { texts } from '../texts.ts';
 import type { ResourceInfo } from './app-info.ts';
 import { ListPage } from './list/list.tsx';
+import { FirstDeclaration } from './no-resources.tsx';
 import { CreatePage } from './record/create-page.tsx';
 import { RecordPage } from './record/record.tsx';
 import { apiPathOf, app, DATA, dataHref, resourceOf, userResource } from './schema.ts';
@@ -14,25 +16,12 @@ import { apiPathOf, app, DATA, dataHref, resourceOf, userResource } from './sche
 /** From this number of resources on, their list has a search field. */
 const SEARCHED_FROM = 9;
 
-const DECLARATION = `import { createApp, defineResource, f } from 'belfry';
-
-export const post = defineResource('post', {
-  fields: { title: f.string().required().searchable() },
-  policies: { list: 'public', read: 'public', create: 'user' },
-});
-
-export const app = createApp({ resources: [user, post] }, process.env);`;
-
 /** What an app shows that has no resources besides its users. */
 function NoResources() {
   return (
     <main id="main" class="page">
-      <h1 tabindex={-1}>This app declares no resources yet</h1>
-      <p class="intro">
-        A resource is a kind of record: declare its fields, and it has a table, an API and a list here. Add one to your
-        app:
-      </p>
-      <Code text={DECLARATION} label="Declaration of a resource" />
+      <h1 tabindex={-1}>{texts.data.noResources.title}</h1>
+      <FirstDeclaration />
     </main>
   );
 }
@@ -53,27 +42,28 @@ function ResourceLinks({
       {resources.length >= SEARCHED_FROM && (
         <input
           type="search"
-          aria-label="Find a resource"
-          placeholder="Find a resource"
+          aria-label={texts.data.findResource}
+          placeholder={texts.data.findResource}
           value={text}
           onInput={(event) => setText(event.currentTarget.value)}
         />
       )}
       <ul class="resources">
-        {found.map(({ name, plural, description }) => (
-          <li key={name}>
+        {found.map((resource) => (
+          <li key={resource.name}>
             <a
-              href={dataHref([name])}
-              title={description ?? name}
-              aria-current={name === current ? 'page' : undefined}
+              href={dataHref([resource.name])}
+              title={resource.description ?? resource.name}
+              aria-current={resource.name === current ? 'page' : undefined}
               onClick={onChoose}
             >
-              {plural}
+              <ResourceIcon resource={resource} />
+              <span class="text">{resource.plural}</span>
             </a>
           </li>
         ))}
       </ul>
-      {found.length === 0 && <p class="soft">No resource has this name.</p>}
+      {found.length === 0 && <p class="soft">{texts.data.noResource}</p>}
     </>
   );
 }
@@ -89,13 +79,13 @@ function DataLayout({ children }: { children: ComponentChildren }) {
   const current = currentResource();
   return (
     <div class="layout">
-      <nav class="sidebar" aria-label="Resources">
+      <nav class="sidebar" aria-label={texts.data.resources}>
         <ResourceLinks current={current} />
       </nav>
       <div class="resource-menu">
-        <Menu label={resourceOf(current)?.plural ?? 'Resources'} icon="menu">
+        <Menu label={resourceOf(current)?.plural ?? texts.data.resources} icon="menu">
           {(close) => (
-            <nav aria-label="Resources">
+            <nav aria-label={texts.data.resources}>
               <ResourceLinks current={current} onChoose={close} />
             </nav>
           )}
@@ -144,9 +134,9 @@ const ofResource =
     if (named !== undefined) return <ToResource resource={named} />;
     return (
       <main id="main" class="page">
-        <h1 tabindex={-1}>There is no resource “{name}”</h1>
+        <h1 tabindex={-1}>{texts.data.unknownResource(name)}</h1>
         <p>
-          <a href={DATA}>Show the resources of this app</a>
+          <a href={DATA}>{texts.data.showResources}</a>
         </p>
       </main>
     );

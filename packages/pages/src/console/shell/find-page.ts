@@ -3,10 +3,12 @@ import type { ComponentType } from 'preact';
 import type { TabFiles, TabLink } from '../data/app-info.ts';
 import { loadedApp } from '../data/schema.ts';
 import { dataTab } from '../data/tab.tsx';
+import { overviewTab } from '../overview/tab.tsx';
 import type { Tab } from '../tab.ts';
+import { texts } from '../texts.ts';
 
 /** The tabs that are loaded, by id. The others are loaded when they are opened. */
-const loadedTabs = signal<Readonly<Record<string, Tab>>>({ data: dataTab });
+const loadedTabs = signal<Readonly<Record<string, Tab>>>({ overview: overviewTab, data: dataTab });
 
 /** A file that the server does not have, although it has named it: another version has been deployed since. */
 export class UpdatedError extends Error {}
@@ -15,7 +17,7 @@ function addLink(attributes: { rel: string; href: string }): Promise<void> {
   const link = Object.assign(document.createElement('link'), attributes);
   const loaded = new Promise<void>((resolve, reject) => {
     link.onload = () => resolve();
-    link.onerror = () => reject(new Error('A file of this tab cannot be loaded.'));
+    link.onerror = () => reject(new Error(texts.shell.missingFile));
   });
   document.head.append(link);
   return loaded;

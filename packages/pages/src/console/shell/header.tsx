@@ -1,18 +1,21 @@
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { IconButton } from '../../kit/icons.tsx';
+import { chooseLanguage, LANGUAGES, language } from '../../kit/language.ts';
 import { RequestError } from '../../kit/request.ts';
 import { showError } from '../../kit/toasts.tsx';
 import { blocked, callApp, forgetToken, readToken } from '../api.ts';
 import { brand } from '../brand.ts';
 import type { TabLink } from '../data/app-info.ts';
 import { app, DATA } from '../data/schema.ts';
+import { OVERVIEW } from '../overview/tab.tsx';
 import { place } from '../router.ts';
+import { texts } from '../texts.ts';
 import { chooseTheme, readTheme, themeAfter } from '../theme.ts';
 import { liveState } from './live.ts';
 import { ViewAsButton } from './view-as.tsx';
 
-const LIVE_TEXTS = { live: 'Live', lost: 'No connection; trying again…' };
+const TAB_LABELS: Readonly<Record<string, string>> = texts.shell.tabs;
 
 const theme = signal(readTheme());
 
@@ -23,16 +26,32 @@ function ThemeButton() {
     chooseTheme(next);
     theme.value = next;
   };
-  return <IconButton icon={current} label={`Colours: ${current}. Change to ${next}`} onClick={change} />;
+  return (
+    <IconButton
+      icon={current}
+      label={texts.shell.theme(texts.shell.themes[current], texts.shell.themes[next])}
+      onClick={change}
+    />
+  );
+}
+
+/** Shows the console in the other language. Changes that are not saved are asked about, as before every load. */
+function LanguageButton() {
+  const next = language === 'en' ? 'de' : 'en';
+  return (
+    <button type="button" class="plain language" lang={next} onClick={() => chooseLanguage(next)}>
+      {LANGUAGES[next]}
+    </button>
+  );
 }
 
 function LiveIndicator() {
   const state = liveState.value;
   if (state === 'off') return null;
   return (
-    <span class={`live ${state}`} role="status" title={LIVE_TEXTS[state]}>
+    <span class={`live ${state}`} role="status" title={texts.shell.live[state]}>
       <span class="dot"></span>
-      <span class="text">{LIVE_TEXTS[state]}</span>
+      <span class="text">{texts.shell.live[state]}</span>
     </span>
   );
 }
@@ -54,8 +73,13 @@ function User() {
     blocked.value = { kind: 'signedOut' };
   };
   return (
-    <button type="button" class="plain user" onClick={signOut} title={`Sign out ${user?.label ?? ''}`}>
-      Sign out
+    <button
+      type="button"
+      class="plain user"
+      onClick={signOut}
+      title={user ? texts.shell.signOutUser(user.label) : texts.shell.signOut}
+    >
+      {texts.shell.signOut}
     </button>
   );
 }
@@ -78,19 +102,19 @@ export function Header() {
   const isCurrent = (tab: TabLink) => path === tab.path || path.startsWith(`${tab.path}/`);
   return (
     <header class="bar">
-      <a class="brand" href="/console/data">
+      <a class="brand" href={OVERVIEW}>
         <img src={brand.logo} alt="" height={22} />
         <b>{brand.name}</b>
       </a>
       {mode === 'production' && (
-        <span class="chip mode" title="Changes take effect in production">
-          production
+        <span class="chip mode" title={texts.shell.productionHint}>
+          {texts.shell.production}
         </span>
       )}
-      <nav class="tab-links" aria-label="Console" ref={nav}>
+      <nav class="tab-links" aria-label={texts.shell.console} ref={nav}>
         {tabs.map((tab) => (
           <a key={tab.id} href={tab.path} aria-current={isCurrent(tab) ? 'page' : undefined}>
-            {tab.label}
+            {Object.hasOwn(TAB_LABELS, tab.id) ? TAB_LABELS[tab.id] : tab.label}
           </a>
         ))}
       </nav>
@@ -98,6 +122,7 @@ export function Header() {
         <LiveIndicator />
         {path.startsWith(DATA) && <ViewAsButton />}
         <ThemeButton />
+        <LanguageButton />
         <User />
       </div>
     </header>

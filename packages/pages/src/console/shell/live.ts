@@ -2,6 +2,7 @@ import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { RequestError } from '../../kit/request.ts';
 import { readStream } from '../api.ts';
+import { recoveries, waitForRecovery } from '../outage.ts';
 
 const RECONNECT_MS = 1500;
 /** Reconnect after this many ms without a byte. The server sends a heartbeat every 15 s. */
@@ -65,6 +66,7 @@ async function follow(
     if (stop.aborted) return;
     liveState.value = 'lost';
     await new Promise((resolve) => setTimeout(resolve, RECONNECT_MS));
+    await waitForRecovery(['server', 'postgres']);
   }
   if (!stop.aborted) liveState.value = 'lost';
 }
@@ -78,6 +80,12 @@ async function follow(
 export function useChanges(resource: string, onChange: (ids: ReadonlySet<string>) => void): void {
   const latest = useRef(onChange);
   latest.current = onChange;
+  const count = recoveries.value;
+  const first = useRef(count);
+  useEffect(() => {
+    // Without Redis, the changes of other processes do not arrive.
+    if (count > first.current) latest.current(new Set());
+  }, [count]);
   useEffect(() => {
     const stop = new AbortController();
     let ids = new Set<string>();

@@ -4,6 +4,7 @@ import { Dialog, openDialog } from '../../kit/dialog.tsx';
 import { toRequestError } from '../../kit/request.ts';
 import { callApp, forgetToken, readToken, storeToken } from '../api.ts';
 import { brand } from '../brand.ts';
+import { texts } from '../texts.ts';
 
 const SIGN_IN_PAGE = '/auth/sign-in';
 const RECOVERY_CODE = /[a-z-]/i;
@@ -56,14 +57,14 @@ function Form({
 
 const PasswordField = () => (
   <label>
-    Password
+    {texts.shell.signIn.password}
     <input name="password" type="password" autocomplete="current-password" required />
   </label>
 );
 
 const CodeField = () => (
   <label>
-    Code of your authenticator app, or a recovery code
+    {texts.shell.signIn.code}
     <input name="code" autocomplete="one-time-code" required spellcheck={false} />
   </label>
 );
@@ -76,7 +77,7 @@ function PasswordSignIn({ onDone }: { onDone: () => void }) {
   const [mfaToken, setMfaToken] = useState<string>();
   const finish = (data: SignInResult) => {
     if (data.mfaRequired) setMfaToken(data.mfaToken);
-    else if (typeof data.token !== 'string') throw new Error('Verify your e-mail address first, then sign in again.');
+    else if (typeof data.token !== 'string') throw new Error(texts.shell.signIn.verifyFirst);
     else {
       storeToken(data.token);
       onDone();
@@ -89,7 +90,7 @@ function PasswordSignIn({ onDone }: { onDone: () => void }) {
       finish(await callApp<SignInResult>('/auth/2fa/verify', { method: 'POST', body }));
     };
     return (
-      <Form key="code" submit="Confirm" onSubmit={verify}>
+      <Form key="code" submit={texts.shell.signIn.confirm} onSubmit={verify}>
         <CodeField />
       </Form>
     );
@@ -97,9 +98,9 @@ function PasswordSignIn({ onDone }: { onDone: () => void }) {
   const signIn = async (body: Readonly<Record<string, string>>) =>
     finish(await callApp<SignInResult>('/auth/login', { method: 'POST', body }));
   return (
-    <Form key="password" submit="Sign in" onSubmit={signIn}>
+    <Form key="password" submit={texts.shell.signIn.submit} onSubmit={signIn}>
       <label>
-        E-mail address <input name="email" type="email" autocomplete="username" required />
+        {texts.shell.signIn.email} <input name="email" type="email" autocomplete="username" required />
       </label>
       <PasswordField />
     </Form>
@@ -122,22 +123,22 @@ export function SignIn({ kind, onDone }: { kind: 'signedOut' | 'forbidden'; onDo
       <img src={brand.logo} alt="" height={36} />
       {kind === 'forbidden' ? (
         <>
-          <h1 tabindex={-1}>You may not use the console</h1>
-          <p>Your account does not meet the policy of the console. Sign in with another account.</p>
+          <h1 tabindex={-1}>{texts.shell.signIn.forbidden}</h1>
+          <p>{texts.shell.signIn.forbiddenHint}</p>
           {readToken() !== undefined && (
             <button type="button" class="primary" onClick={signOut}>
-              Use another account
+              {texts.shell.signIn.useAnother}
             </button>
           )}
         </>
       ) : (
         <>
-          <h1 tabindex={-1}>Sign in to the console</h1>
+          <h1 tabindex={-1}>{texts.shell.signIn.heading}</h1>
           {pages === true && (
             <>
-              <p>You need an account that may use the console.</p>
+              <p>{texts.shell.signIn.hint}</p>
               <a class="button primary" href={`${SIGN_IN_PAGE}?next=${next}`}>
-                Sign in
+                {texts.shell.signIn.submit}
               </a>
             </>
           )}
@@ -158,14 +159,15 @@ export async function confirmIdentity(): Promise<boolean> {
       close(true);
     };
     return (
-      <Dialog title="Confirm that it is you" onClose={() => close(false)}>
-        <p>The console needs a recent sign-in. Enter your password to continue.</p>
-        <Form submit="Continue" onSubmit={confirm}>
+      <Dialog title={texts.shell.signIn.confirmHeading} onClose={() => close(false)}>
+        <p>{texts.shell.signIn.confirmHint}</p>
+        <Form submit={texts.shell.signIn.continue} onSubmit={confirm}>
           <PasswordField />
           {factors?.enabled && <CodeField />}
         </Form>
         <p class="soft">
-          No password? <a href={`${SIGN_IN_PAGE}?next=${encodeURIComponent(location.pathname)}`}>Sign in again</a>.
+          {texts.shell.signIn.noPassword}{' '}
+          <a href={`${SIGN_IN_PAGE}?next=${encodeURIComponent(location.pathname)}`}>{texts.shell.signIn.again}</a>.
         </p>
       </Dialog>
     );

@@ -3,6 +3,7 @@ import { Icon } from '../../kit/icons.tsx';
 import { ReferencePicker, useReferenceLabel } from '../components/reference-picker.tsx';
 import { userResource, viewer } from '../data/schema.ts';
 import { setParams } from '../router.ts';
+import { texts } from '../texts.ts';
 
 /** The name of the viewer; undefined if the page shows everything. */
 function useViewerLabel() {
@@ -10,7 +11,7 @@ function useViewerLabel() {
   const isUser = id !== undefined && id !== 'visitor' && id !== 'system';
   const label = useReferenceLabel(isUser ? userResource()?.name : undefined, id ?? '');
   if (isUser) return label;
-  return id === 'visitor' ? 'a visitor' : undefined;
+  return id === 'visitor' ? texts.shell.viewAs.aVisitor : undefined;
 }
 
 /** The parameters that a change of the viewer must not keep: the position belongs to the list of the former viewer. */
@@ -23,21 +24,21 @@ function ViewerDialog({ close }: { close: (result: undefined) => void }) {
     viewAs(id);
   };
   return (
-    <Dialog title="View as…" onClose={() => close(undefined)}>
-      <p>See exactly what a viewer gets from the API. This view is read-only.</p>
+    <Dialog title={texts.shell.viewAs.title} onClose={() => close(undefined)}>
+      <p>{texts.shell.viewAs.intro}</p>
       <div class="choices">
         <button type="button" onClick={() => choose(undefined)}>
-          <b>Everything</b>
-          <span class="soft">All records and fields, as the system sees them</span>
+          <b>{texts.shell.viewAs.everything}</b>
+          <span class="soft">{texts.shell.viewAs.everythingHint}</span>
         </button>
         <button type="button" onClick={() => choose('visitor')}>
-          <b>A visitor</b>
-          <span class="soft">A client that is not signed in</span>
+          <b>{texts.shell.viewAs.visitor}</b>
+          <span class="soft">{texts.shell.viewAs.visitorHint}</span>
         </button>
       </div>
       {users && (
         <div class="field">
-          <label for="viewer-picker">A user</label>
+          <label for="viewer-picker">{texts.shell.viewAs.user}</label>
           <ReferencePicker id="viewer-picker" resource={users.name} value={null} onChange={choose} />
         </div>
       )}
@@ -52,7 +53,7 @@ export function ViewAsButton() {
   return (
     <button type="button" class={`view-as ${label === undefined ? '' : 'active'}`} onClick={open}>
       <Icon name="eye" />
-      <span class="text">{label === undefined ? 'View as…' : `As ${label}`}</span>
+      <span class="text">{label === undefined ? texts.shell.viewAs.title : texts.shell.viewAs.as(label)}</span>
     </button>
   );
 }
@@ -65,10 +66,10 @@ export function ViewAsBanner() {
     <div class="banner view-as-banner" role="status">
       <Icon name="eye" />
       <span>
-        You see exactly what <b>{label}</b> gets from the API. Read-only.
+        {texts.shell.viewAs.banner.before} <b>{label}</b> {texts.shell.viewAs.banner.after}
       </span>
       <button type="button" class="plain" onClick={() => viewAs(undefined)}>
-        Show everything
+        {texts.shell.viewAs.showEverything}
       </button>
     </div>
   );

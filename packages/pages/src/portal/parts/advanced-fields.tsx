@@ -1,6 +1,7 @@
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { FormField } from '../../kit/form-field.tsx';
 import type { Endpoint } from '../responses.ts';
+import { texts } from '../texts.ts';
 
 export const DEFAULT_WINDOW_SECONDS = 1;
 
@@ -8,20 +9,20 @@ export const DEFAULT_WINDOW_SECONDS = 1;
 function KindFields({ includeGlobal }: { includeGlobal: boolean }) {
   return (
     <>
-      <FormField form="endpoint" name="signing" label="Signature" errors={{}}>
+      <FormField form="endpoint" name="signing" label={texts.form.signing} errors={{}}>
         {(control) => (
           <select {...control} name="signing">
-            <option value="v1">With a shared secret</option>
-            <option value="v1a">With a shared secret and a public key</option>
+            <option value="v1">{texts.form.v1}</option>
+            <option value="v1a">{texts.form.v1a}</option>
           </select>
         )}
       </FormField>
       {includeGlobal && (
-        <FormField form="endpoint" name="scope" label="Records" errors={{}}>
+        <FormField form="endpoint" name="scope" label={texts.form.scope} errors={{}}>
           {(control) => (
             <select {...control} name="scope">
-              <option value="own">Records that you may read</option>
-              <option value="global">Records of all users</option>
+              <option value="own">{texts.form.own}</option>
+              <option value="global">{texts.form.global}</option>
             </select>
           )}
         </FormField>
@@ -48,27 +49,27 @@ export function AdvancedFields({
   }, [limitError]);
   return (
     <details class="advanced" ref={element}>
-      <summary>Advanced</summary>
+      <summary>{texts.form.advanced}</summary>
       <label class="check">
         <input type="checkbox" name="ordered" defaultChecked={endpoint?.ordered ?? false} />
         <span>
-          Deliver in order
+          {texts.form.ordered}
           <br />
-          <span class="soft">One request at a time. A failing delivery holds up all later ones.</span>
+          <span class="soft">{texts.form.orderedHint}</span>
         </span>
       </label>
       <FormField
         form="endpoint"
         name="limit"
-        label="Maximum number of requests"
-        hint="Empty: no limit."
+        label={texts.form.limit}
+        hint={texts.form.limitHint}
         errors={limitError === undefined ? {} : { limit: limitError }}
       >
         {(control) => (
           <div class="row">
             <input {...control} name="rateLimit.limit" type="number" min="1" max="10000" defaultValue={limit ?? ''} />
             <label class="inline">
-              in{' '}
+              {texts.form.in}{' '}
               <input
                 name="rateLimit.windowSeconds"
                 type="number"
@@ -76,7 +77,7 @@ export function AdvancedFields({
                 max="3600"
                 defaultValue={windowSeconds ?? DEFAULT_WINDOW_SECONDS}
               />{' '}
-              seconds
+              {texts.form.seconds}
             </label>
           </div>
         )}

@@ -2,6 +2,7 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { FormField } from '../../kit/form-field.tsx';
 import type { RequestError } from '../../kit/request.ts';
 import type { Endpoint, EndpointInput } from '../responses.ts';
+import { texts } from '../texts.ts';
 import { AdvancedFields, DEFAULT_WINDOW_SECONDS } from './advanced-fields.tsx';
 import { EventPicker } from './event-picker.tsx';
 import { useFieldErrors } from './field-errors.ts';
@@ -30,13 +31,7 @@ function readValues(form: HTMLFormElement): Omit<EndpointInput, 'events'> {
 function MainFields({ endpoint, errors }: { endpoint: Endpoint | undefined; errors: Record<string, string> }) {
   return (
     <>
-      <FormField
-        form="endpoint"
-        name="url"
-        label="URL"
-        hint="The address of your server that receives the events."
-        errors={errors}
-      >
+      <FormField form="endpoint" name="url" label={texts.form.url} hint={texts.form.urlHint} errors={errors}>
         {(control) => (
           <input
             {...control}
@@ -51,7 +46,7 @@ function MainFields({ endpoint, errors }: { endpoint: Endpoint | undefined; erro
           />
         )}
       </FormField>
-      <FormField form="endpoint" name="description" label="Description (optional)" errors={errors}>
+      <FormField form="endpoint" name="description" label={texts.form.description} errors={errors}>
         {(control) => (
           <input {...control} name="description" maxlength={500} defaultValue={endpoint?.description ?? ''} />
         )}
@@ -101,13 +96,13 @@ export function EndpointForm({
           setEvents(chosen);
           markChanged('events');
         }}
-        error={errorOf('events') && (events.length === 0 ? 'Choose at least one event.' : errorOf('events'))}
+        error={errorOf('events') && (events.length === 0 ? texts.errors.noEvents : errorOf('events'))}
       />
       <AdvancedFields endpoint={endpoint} includeGlobal={includeGlobal} limitError={errorOf('rateLimit')} />
       <Notice kind="bad">{message}</Notice>
       <div class="row">
         <button type="submit" class="primary" disabled={busy}>
-          {busy ? 'Saving…' : label}
+          {busy ? texts.saving : label}
         </button>
       </div>
     </form>

@@ -1,54 +1,32 @@
 import { Time } from '../../kit/format.tsx';
 import { Status } from '../../kit/parts.tsx';
+import { richText } from '../../kit/rich-text.ts';
+import { ENDPOINT_KINDS } from '../../kit/states.ts';
 import type { Endpoint } from '../responses.ts';
-import { getState } from './state.ts';
+import { texts } from '../texts.ts';
 
-const STATES = {
-  active: { kind: 'good', text: 'Active' },
-  retrying: { kind: 'warn', text: 'Retrying' },
-  failing: { kind: 'warn', text: 'Failing' },
-  disabled: { kind: 'neutral', text: 'Disabled' },
-} as const;
-
-export function StatusBadge({ endpoint }: { endpoint: Endpoint }) {
-  const { kind, text } = STATES[getState(endpoint)];
-  return <Status kind={kind}>{text}</Status>;
+export function StatusBadge({ endpoint: { status } }: { endpoint: Endpoint }) {
+  return <Status kind={ENDPOINT_KINDS[status]}>{texts.states[status]}</Status>;
 }
-
-const DISABLED_REASONS: Record<NonNullable<Endpoint['disabledReason']>, string> = {
-  gone: 'its server responded with 410 (gone)',
-  failing: 'too many deliveries failed in a row',
-  manual: 'you disabled it',
-  password_reset: 'your password was changed or your sessions were ended',
-  key_ended: 'the API key that it belongs to has ended',
-};
 
 /** The state of an endpoint in a sentence. */
 export function Health({ endpoint }: { endpoint: Endpoint }) {
   const { status, disabledReason, lastSuccessAt, lastFailureAt, lastError } = endpoint;
+  const { health } = texts;
   return (
     <p class="soft health">
-      {status === 'disabled' && (
-        <span>
-          Disabled because {disabledReason === null ? 'it was switched off' : DISABLED_REASONS[disabledReason]}.{' '}
-        </span>
-      )}
+      {status === 'disabled' && <span>{health.disabled(health.reasons[disabledReason ?? 'unknown'])} </span>}
       {lastSuccessAt ? (
-        <span>
-          Last success <Time value={lastSuccessAt} />.{' '}
-        </span>
+        <span>{richText(health.success, { time: <Time value={lastSuccessAt} /> })} </span>
       ) : (
-        <span>No successful delivery yet. </span>
+        <span>{health.noSuccess} </span>
       )}
       {lastFailureAt && (
         <span>
-          Last failure <Time value={lastFailureAt} />
-          {lastError && (
-            <>
-              : <span class="cause">{lastError}</span>
-            </>
-          )}
-          .
+          {richText(lastError ? health.failureWithCause : health.failure, {
+            time: <Time value={lastFailureAt} />,
+            cause: lastError && <span class="cause">{lastError}</span>,
+          })}
         </span>
       )}
     </p>

@@ -1,6 +1,8 @@
 import { useState } from 'preact/hooks';
 import { Copyable } from '../../kit/copy.tsx';
+import { richText } from '../../kit/rich-text.ts';
 import type { CatalogueEvent, EventSchema } from '../responses.ts';
+import { texts } from '../texts.ts';
 import { useCatalogue } from './catalogue.ts';
 import { Loaded } from './page.tsx';
 import { useData } from './requests.ts';
@@ -14,11 +16,11 @@ function EventDetails({ name }: { name: string }) {
     <Loaded from={useData<EventSchema>(`/event?name=${encodeURIComponent(name)}`)}>
       {({ sample, schema }) => (
         <div class="details">
-          <p class="label">Sample body</p>
-          <Copyable block text={JSON.stringify(sample, null, 2)} label={`sample of ${name}`} />
+          <p class="label">{texts.events.sample}</p>
+          <Copyable block text={JSON.stringify(sample, null, 2)} label={texts.events.sampleOf(name)} />
           <details>
-            <summary>JSON Schema</summary>
-            <Copyable block text={JSON.stringify(schema, null, 2)} label={`schema of ${name}`} />
+            <summary>{texts.events.schema}</summary>
+            <Copyable block text={JSON.stringify(schema, null, 2)} label={texts.events.schemaOf(name)} />
           </details>
         </div>
       )}
@@ -56,8 +58,8 @@ function EventChoice({
         </span>
       </label>
       <button type="button" class="small link" aria-expanded={open} onClick={() => setOpen(!open)}>
-        {open ? 'Hide data' : 'Show data'}
-        <span class="visually-hidden"> of {name}</span>
+        {open ? texts.events.hide : texts.events.show}
+        <span class="visually-hidden"> {texts.events.of(name)}</span>
       </button>
       {open && <EventDetails name={name} />}
     </li>
@@ -76,13 +78,11 @@ function EventGroup({ group, events, chosen, onChange }: Choice & { group: strin
   const hasGroup = hasAll || chosen.includes(wildcard);
   const toggleGroup = () => onChange(toggleWildcard(wildcard, chosen, (name) => getGroup(name) === group));
   return (
-    <fieldset class="group" aria-label={`Events of ${group}`}>
+    <fieldset class="group" aria-label={texts.events.group(group)}>
       {events.length > 1 && (
         <label class="check">
           <input type="checkbox" checked={hasGroup} disabled={hasAll} onChange={toggleGroup} />
-          <span>
-            All <code>{wildcard}</code>
-          </span>
+          <span>{richText(texts.events.allOfGroup, { wildcard: <code>{wildcard}</code> })}</span>
         </label>
       )}
       <ul>
@@ -104,7 +104,7 @@ export function EventPicker({ chosen, onChange, error }: Choice & { error: strin
   const groups = Map.groupBy(shown, ({ name }) => getGroup(name));
   return (
     <fieldset class="events-field" aria-describedby={error ? 'events-error' : undefined}>
-      <legend>Events</legend>
+      <legend>{texts.events.legend}</legend>
       {error && (
         <p class="field-error" id="events-error">
           {error}
@@ -118,13 +118,13 @@ export function EventPicker({ chosen, onChange, error }: Choice & { error: strin
           aria-invalid={error ? 'true' : undefined}
           onChange={() => onChange(toggleWildcard('*', chosen, () => true))}
         />
-        <span>All events, including future ones</span>
+        <span>{texts.events.all}</span>
       </label>
       {events.length >= FILTER_FROM && (
         <input
           type="search"
-          aria-label="Filter events"
-          placeholder="Filter events"
+          aria-label={texts.events.filter}
+          placeholder={texts.events.filter}
           value={filter}
           onInput={({ currentTarget }) => setFilter(currentTarget.value)}
         />
@@ -132,7 +132,7 @@ export function EventPicker({ chosen, onChange, error }: Choice & { error: strin
       {[...groups].map(([group, own]) => (
         <EventGroup key={group} group={group} events={own} chosen={chosen} onChange={onChange} />
       ))}
-      {shown.length === 0 && events.length > 0 && <p class="soft">No event contains this text.</p>}
+      {shown.length === 0 && events.length > 0 && <p class="soft">{texts.events.noMatch}</p>}
     </fieldset>
   );
 }

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { RequestError } from '../../kit/request.ts';
 import { describeError } from '../../kit/toasts.tsx';
+import { texts } from '../texts.ts';
 
 const isWithin = (key: string, name: string) => key === name || key.startsWith(`${name}.`);
 
@@ -19,7 +20,7 @@ export function useFieldErrors(error: RequestError | undefined, fields: readonly
   function findMessage(): string | undefined {
     if (error === undefined || all.length === 0) return error?.message;
     if (left.length === 0) return undefined;
-    if (others.length === 0) return 'Check the marked fields.';
+    if (others.length === 0) return texts.errors.fields;
     return describeError({ message: error.message, details: Object.fromEntries(others) });
   }
 

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { texts } from '../texts.ts';
 import type { Load } from './requests.ts';
 
 /**
@@ -32,7 +33,7 @@ export function Notice({ kind, children }: { kind: 'good' | 'bad'; children: Com
 export function Loading() {
   return (
     <p class="blank soft" role="status">
-      Loading…
+      {texts.loading}
     </p>
   );
 }
@@ -52,7 +53,7 @@ export function Loaded<T>({
           <>
             <span>{error.message}</span>
             <button type="button" onClick={reload}>
-              Try again
+              {texts.tryAgain}
             </button>
           </>
         )}

@@ -5,7 +5,8 @@ import { Loaded, Notice } from '../parts/page.tsx';
 import { type Load, useAction, useData } from '../parts/requests.ts';
 import type { Delivery, Endpoint } from '../responses.ts';
 import { send } from '../session.ts';
-import { DeliveryBadge, DeliveryDetails, STATUS_TEXTS, summarize } from './delivery.tsx';
+import { texts } from '../texts.ts';
+import { DeliveryBadge, DeliveryDetails, summarize } from './delivery.tsx';
 
 const PAGE_SIZE = 20;
 const REFRESH_MS = 5000;
@@ -43,7 +44,7 @@ function DeliveryRow({
           <Notice kind="bad">{error?.message}</Notice>
           <p>
             <button type="button" disabled={busy || !endpoint.enabled || status === 'sending'} onClick={retry}>
-              {busy ? 'Sending…' : 'Send again'}
+              {busy ? texts.sending : texts.deliveries.sendAgain}
             </button>
           </p>
         </>
@@ -70,13 +71,13 @@ function LogFilters({
   return (
     <div class="row wrap filters">
       <label>
-        Status{' '}
+        {texts.deliveries.status}{' '}
         <select
           value={filter.status}
           onChange={({ currentTarget }) => onChange({ ...filter, status: currentTarget.value })}
         >
-          <option value="">All</option>
-          {Object.entries(STATUS_TEXTS).map(([value, text]) => (
+          <option value="">{texts.deliveries.all}</option>
+          {Object.entries(texts.deliveries.states).map(([value, text]) => (
             <option key={value} value={value}>
               {text}
             </option>
@@ -84,12 +85,12 @@ function LogFilters({
         </select>
       </label>
       <label>
-        Event{' '}
+        {texts.deliveries.event}{' '}
         <select
           value={filter.event}
           onChange={({ currentTarget }) => onChange({ ...filter, event: currentTarget.value })}
         >
-          <option value="">All</option>
+          <option value="">{texts.deliveries.all}</option>
           {names.map((name) => (
             <option key={name} value={name}>
               {name}
@@ -98,7 +99,7 @@ function LogFilters({
         </select>
       </label>
       <button type="button" onClick={onRefresh}>
-        Refresh
+        {texts.deliveries.refresh}
       </button>
     </div>
   );
@@ -152,15 +153,13 @@ export function Deliveries({ endpoint, onSettled }: { endpoint: Endpoint; onSett
   };
   return (
     <>
-      <h2 class="visually-hidden">Deliveries</h2>
+      <h2 class="visually-hidden">{texts.endpoint.deliveries}</h2>
       <LogFilters filter={filter} onChange={setFilter} onRefresh={refresh} />
       <Loaded from={log}>
         {(deliveries) =>
           deliveries.length === 0 ? (
             <p class="blank soft">
-              {filter.status === '' && filter.event === ''
-                ? 'Nothing has been sent to this endpoint yet. Send a test to see your first delivery.'
-                : 'No delivery matches the filter.'}
+              {filter.status === '' && filter.event === '' ? texts.deliveries.none : texts.deliveries.noMatch}
             </p>
           ) : (
             <ul class="deliveries">
@@ -174,7 +173,7 @@ export function Deliveries({ endpoint, onSettled }: { endpoint: Endpoint; onSett
       <Notice kind="bad">{more.error?.message}</Notice>
       {hasOlder && (
         <button type="button" disabled={more.busy} onClick={showOlder}>
-          {more.busy ? 'Loading…' : 'Show older deliveries'}
+          {more.busy ? texts.loading : texts.deliveries.older}
         </button>
       )}
     </>

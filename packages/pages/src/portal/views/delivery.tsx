@@ -1,34 +1,25 @@
 import { Copyable } from '../../kit/copy.tsx';
-import { Time } from '../../kit/format.tsx';
-import { Facts, Status, type StatusKind } from '../../kit/parts.tsx';
+import { durationText, Time } from '../../kit/format.tsx';
+import { Facts, Status } from '../../kit/parts.tsx';
+import { richText } from '../../kit/rich-text.ts';
+import { DELIVERY_KINDS } from '../../kit/states.ts';
 import type { AttemptResult, Delivery, DeliveryStatus } from '../responses.ts';
-
-const KINDS: Record<DeliveryStatus, StatusKind> = {
-  succeeded: 'good',
-  failed: 'bad',
-  pending: 'warn',
-  sending: 'warn',
-};
-/** In the order in which they are offered as filters. */
-export const STATUS_TEXTS: Record<DeliveryStatus, string> = {
-  succeeded: 'Succeeded',
-  failed: 'Failed',
-  pending: 'Waiting',
-  sending: 'Sending',
-};
+import { texts } from '../texts.ts';
 
 export function DeliveryBadge({ status }: { status: DeliveryStatus }) {
-  return <Status kind={KINDS[status]}>{STATUS_TEXTS[status]}</Status>;
+  return <Status kind={DELIVERY_KINDS[status]}>{texts.deliveries.states[status]}</Status>;
 }
 
 /** The result of an attempt: the status, or the error, and its duration. */
 export function summarize({ statusCode, error, durationMs }: AttemptResult): string {
-  const result = statusCode === null ? (error ?? '') : `Status ${statusCode}`;
-  return durationMs === null || result === '' ? result : `${result} · ${durationMs} ms`;
+  const result = statusCode === null ? (error ?? '') : texts.deliveries.responseStatus(statusCode);
+  return durationMs === null || result === '' ? result : `${result} · ${durationText(durationMs)}`;
 }
 
 /** The error of an attempt, if it says more than the status of the response. */
-const findCause = ({ error, statusCode }: AttemptResult) => (error === `status ${statusCode}` ? null : error);
+const findCause = ({ error, statusCode }: AttemptResult) =>
+  // "Status 500" in German.
+  error === null || error.toLowerCase() === `status ${statusCode}` ? undefined : error;
 
 const LONG_NUMBER = /\d{16}/;
 
@@ -48,14 +39,14 @@ function Attempts({ log }: { log: Delivery['attemptLog'] }) {
   if (log.length === 0) return undefined;
   return (
     <>
-      <h3>Attempts</h3>
+      <h3>{texts.deliveries.attempts}</h3>
       <ol class="attempts">
         {log.map((each, i) => (
           <li key={i}>
             <Time value={each.at} /> ·{' '}
             <span>
-              {summarize(each) || 'No response'}
-              {each.statusCode !== null && findCause(each) ? ` · ${each.error}` : ''}
+              {summarize(each) || texts.deliveries.noResponse}
+              {each.statusCode !== null && findCause(each) ? ` · ${findCause(each)}` : ''}
             </span>
           </li>
         ))}
@@ -72,27 +63,27 @@ export function DeliveryDetails({ delivery }: { delivery: Delivery }) {
     <div class="details">
       {cause && (
         <p>
-          <strong>Error:</strong> {cause}
+          <strong>{texts.deliveries.error}</strong> {cause}
         </p>
       )}
-      {nextAttemptAt && (
-        <p>
-          Next attempt <Time value={nextAttemptAt} />.
-        </p>
-      )}
+      {nextAttemptAt && <p>{richText(texts.deliveries.nextAttempt, { time: <Time value={nextAttemptAt} /> })}</p>}
       <Attempts log={attemptLog} />
-      <h3>Request body</h3>
+      <h3>{texts.deliveries.requestBody}</h3>
       {payload === null ? (
-        <p class="soft">Not shown: you may no longer read this data.</p>
+        <p class="soft">{texts.deliveries.notReadable}</p>
       ) : (
-        <Copyable block text={formatBody(payload, payloadTruncated)} label="the request body" />
+        <Copyable block text={formatBody(payload, payloadTruncated)} label={texts.deliveries.requestBodyLabel} />
       )}
-      <h3>Response</h3>
-      {response ? <Copyable block text={response} label="the response" /> : <p class="soft">No text.</p>}
+      <h3>{texts.deliveries.response}</h3>
+      {response ? (
+        <Copyable block text={response} label={texts.deliveries.responseLabel} />
+      ) : (
+        <p class="soft">{texts.deliveries.noText}</p>
+      )}
       <Facts
         of={[
-          ['Delivery', <code key="id">{delivery.id}</code>],
-          ['Message (webhook-id)', <code key="message">{messageId}</code>],
+          [texts.deliveries.delivery, <code key="id">{delivery.id}</code>],
+          [texts.deliveries.message, <code key="message">{messageId}</code>],
         ]}
       />
     </div>
@@ -104,7 +95,7 @@ export function DeliveryResult({ delivery }: { delivery: Delivery }) {
   return (
     <div class="result">
       <p>
-        <DeliveryBadge status={delivery.status} /> {summarize(delivery) || 'No worker has sent it yet.'}
+        <DeliveryBadge status={delivery.status} /> {summarize(delivery) || texts.deliveries.noWorker}
       </p>
       <DeliveryDetails delivery={delivery} />
     </div>

@@ -1,29 +1,26 @@
 import { useState } from 'preact/hooks';
 import type { RequestError } from '../../kit/request.ts';
+import { texts as kitTexts } from '../../kit/texts.ts';
 import { Health, StatusBadge } from '../parts/endpoint-state.tsx';
 import { Loading, Notice, Title } from '../parts/page.tsx';
 import { useAction, useData } from '../parts/requests.ts';
 import type { Endpoint, PortalLink } from '../responses.ts';
 import { send } from '../session.ts';
+import { texts } from '../texts.ts';
 import { hrefOf } from '../window.ts';
 import { Deliveries } from './deliveries.tsx';
 import { NewSecret, Verify } from './secret.tsx';
 import { Settings } from './settings.tsx';
 import { Tools } from './tools.tsx';
 
-const SECTIONS = {
-  deliveries: 'Deliveries',
-  tools: 'Test and repair',
-  verify: 'Verify signatures',
-  settings: 'Settings',
-};
+const SECTIONS = ['deliveries', 'tools', 'verify', 'settings'] as const;
 
 function SectionLinks({ id, current }: { id: string; current: string }) {
   return (
-    <nav class="sections" aria-label="Sections of the endpoint">
-      {Object.entries(SECTIONS).map(([name, label]) => (
+    <nav class="sections" aria-label={texts.endpoint.sections}>
+      {SECTIONS.map((name) => (
         <a key={name} href={hrefOf(id, name)} aria-current={name === current ? 'page' : undefined}>
-          {label}
+          {texts.endpoint[name]}
         </a>
       ))}
     </nav>
@@ -33,13 +30,13 @@ function SectionLinks({ id, current }: { id: string; current: string }) {
 /** What is shown while the endpoint is read, and if that fails. */
 function NotLoaded({ error, reload }: { error: RequestError | undefined; reload: () => void }) {
   if (error === undefined) return <Loading />;
-  if (error.status === 404) return <Title>This endpoint does not exist</Title>;
+  if (error.status === 404) return <Title>{texts.endpoint.missing}</Title>;
   return (
     <>
-      <Title>The endpoint cannot be loaded</Title>
+      <Title>{texts.endpoint.notLoaded}</Title>
       <Notice kind="bad">{error.message}</Notice>
       <button type="button" onClick={reload}>
-        Try again
+        {texts.tryAgain}
       </button>
     </>
   );
@@ -52,13 +49,13 @@ interface LoadedEndpointProps {
   onChange: (endpoint: Endpoint) => void;
 }
 
-function LoadedEndpoint({ endpoint, section = 'deliveries', link, onChange }: LoadedEndpointProps) {
+function LoadedEndpoint({ endpoint, section, link, onChange }: LoadedEndpointProps) {
   const { id } = endpoint;
   const { busy, error, run } = useAction();
   const enable = () =>
     run(async () => onChange((await send<Endpoint>(`/${id}`, { method: 'PATCH', body: { enabled: true } })).data));
   const refresh = () => run(async () => onChange((await send<Endpoint>(`/${id}`)).data));
-  const current = section in SECTIONS ? section : 'deliveries';
+  const current = SECTIONS.find((name) => name === section) ?? 'deliveries';
   return (
     <>
       <div class="row spread top">
@@ -70,7 +67,7 @@ function LoadedEndpoint({ endpoint, section = 'deliveries', link, onChange }: Lo
       {!endpoint.enabled && (
         <p>
           <button type="button" class="primary" disabled={busy} onClick={enable}>
-            Enable the endpoint
+            {texts.endpoint.enable}
           </button>
         </p>
       )}
@@ -97,8 +94,8 @@ export function EndpointView({ id, section, link }: { id: string; section: strin
   return (
     <>
       {link.endpointId === null && (
-        <nav aria-label="Back">
-          <a href={hrefOf()}>← All endpoints</a>
+        <nav class="back" aria-label={kitTexts.back}>
+          <a href={hrefOf()}>{texts.allEndpoints}</a>
         </nav>
       )}
       {endpoint === undefined ? (

@@ -1,10 +1,12 @@
+import { richText } from '../../kit/rich-text.ts';
 import { Health, StatusBadge } from '../parts/endpoint-state.tsx';
 import { Loaded, Title } from '../parts/page.tsx';
 import { useData } from '../parts/requests.ts';
 import type { Endpoint } from '../responses.ts';
+import { texts } from '../texts.ts';
 import { hrefOf } from '../window.ts';
 
-const describeEvents = (events: string[]) => (events.includes('*') ? 'All events' : events.join(', '));
+const describeEvents = (events: string[]) => (events.includes('*') ? texts.list.allEvents : events.join(', '));
 
 function EndpointCard({ endpoint }: { endpoint: Endpoint }) {
   const { id, url, description, events } = endpoint;
@@ -24,25 +26,18 @@ function EndpointCard({ endpoint }: { endpoint: Endpoint }) {
 }
 
 function Welcome() {
+  const { heading, text, ...steps } = texts.list.welcome;
   return (
     <div class="blank card">
-      <h2>Receive events as they happen</h2>
-      <p>
-        An endpoint is a URL of your server. When a chosen event happens, your endpoint receives a signed HTTP request.
-      </p>
+      <h2>{heading}</h2>
+      <p>{text}</p>
       <ol class="steps">
-        <li>
-          <strong>Add an endpoint</strong> and choose its events. You see the data of each event beforehand.
-        </li>
-        <li>
-          <strong>Verify the signature</strong> with the secret of the endpoint. The code is ready to copy.
-        </li>
-        <li>
-          <strong>Send a test</strong> and see the response of your server.
-        </li>
+        <li>{richText(steps.add, { name: <strong>{steps.addName}</strong> })}</li>
+        <li>{richText(steps.verify, { name: <strong>{steps.verifyName}</strong> })}</li>
+        <li>{richText(steps.test, { name: <strong>{steps.testName}</strong> })}</li>
       </ol>
       <a class="button primary" href={hrefOf('new')}>
-        Add an endpoint
+        {texts.addEndpoint}
       </a>
     </div>
   );
@@ -56,10 +51,10 @@ export function EndpointList({ maxEndpoints }: { maxEndpoints: number }) {
   return (
     <>
       <div class="row spread top">
-        <Title>Webhooks</Title>
+        <Title>{texts.list.heading}</Title>
         {count > 0 && !isFull && (
           <a class="button primary" href={hrefOf('new')}>
-            Add an endpoint
+            {texts.addEndpoint}
           </a>
         )}
       </div>
@@ -76,7 +71,7 @@ export function EndpointList({ maxEndpoints }: { maxEndpoints: number }) {
           )
         }
       </Loaded>
-      {isFull && <p class="soft">You have reached the maximum number of endpoints. Delete one to add another.</p>}
+      {isFull && <p class="soft">{texts.list.full}</p>}
     </>
   );
 }

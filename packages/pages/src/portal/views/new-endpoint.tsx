@@ -1,8 +1,10 @@
+import { texts as kitTexts } from '../../kit/texts.ts';
 import { EndpointForm } from '../parts/endpoint-form.tsx';
 import { Title } from '../parts/page.tsx';
 import { useAction } from '../parts/requests.ts';
 import type { EndpointInput, EndpointWithSecret } from '../responses.ts';
 import { send } from '../session.ts';
+import { texts } from '../texts.ts';
 import { goTo, hrefOf } from '../window.ts';
 import { addSecret } from './secret.tsx';
 
@@ -17,16 +19,16 @@ export function NewEndpoint({ includeGlobal }: { includeGlobal: boolean }) {
     });
   return (
     <>
-      <nav aria-label="Back">
-        <a href={hrefOf()}>← All endpoints</a>
+      <nav class="back" aria-label={kitTexts.back}>
+        <a href={hrefOf()}>{texts.allEndpoints}</a>
       </nav>
-      <Title>Add an endpoint</Title>
+      <Title>{texts.addEndpoint}</Title>
       <div class="card">
         <EndpointForm
           includeGlobal={includeGlobal}
           busy={busy}
           error={error}
-          label="Add the endpoint"
+          label={texts.form.add}
           onSubmit={create}
         />
       </div>

@@ -2,8 +2,10 @@ import { signal } from '@preact/signals';
 import { useState } from 'preact/hooks';
 import { Copyable } from '../../kit/copy.tsx';
 import { Choice } from '../../kit/parts.tsx';
+import { richText } from '../../kit/rich-text.ts';
 import { createSnippets, LANGUAGES, type Language } from '../../kit/snippets.ts';
 import type { Endpoint } from '../responses.ts';
+import { texts } from '../texts.ts';
 
 /** The secrets that were created since the page was opened, by endpoint. They are in memory only, and the server shows them only once. */
 const newSecrets = signal<Readonly<Record<string, string>>>({});
@@ -22,12 +24,12 @@ export function NewSecret({ id }: { id: string }) {
     newSecrets.value = rest;
   };
   return (
-    <section class="card secret" aria-label="New secret">
-      <h2>Store this secret now</h2>
-      <p>It signs every request to this endpoint, and it is shown only once.</p>
-      <Copyable text={secret} label="the secret" />
+    <section class="card secret" aria-label={texts.secret.region}>
+      <h2>{texts.secret.heading}</h2>
+      <p>{texts.secret.text}</p>
+      <Copyable text={secret} label={texts.secret.label} />
       <button type="button" onClick={hide}>
-        I have stored it
+        {texts.secret.stored}
       </button>
     </section>
   );
@@ -39,22 +41,30 @@ export function Verify({ endpoint }: { endpoint: Endpoint }) {
   const [chosen, choose] = useState<Language>('Node.js');
   return (
     <>
-      <h2>Verify each request</h2>
+      <h2>{texts.verify.heading}</h2>
       <p>
-        Only the server and you know the secret, so a valid signature proves that a request is genuine. The format is{' '}
-        <a href="https://www.standardwebhooks.com" target="_blank" rel="noopener noreferrer">
-          Standard Webhooks
-        </a>
-        . Respond with any 2xx before you process the event, and skip a <code>webhook-id</code> that you have processed.
+        {richText(texts.verify.text, {
+          format: (
+            <a href="https://www.standardwebhooks.com" target="_blank" rel="noopener noreferrer">
+              {texts.verify.format}
+            </a>
+          ),
+          id: <code>webhook-id</code>,
+        })}
       </p>
       {endpoint.publicKey && (
         <>
-          <h3>Public key</h3>
-          <Copyable text={endpoint.publicKey} label="the public key" />
+          <h3>{texts.verify.publicKey}</h3>
+          <Copyable text={endpoint.publicKey} label={texts.verify.publicKeyLabel} />
         </>
       )}
-      <Choice label="Language" options={LANGUAGES.map((name) => [name, name])} value={chosen} onChange={choose} />
-      <Copyable block text={snippets[chosen]} label={`the code for ${chosen}`} />
+      <Choice
+        label={texts.verify.language}
+        options={LANGUAGES.map((name) => [name, name])}
+        value={chosen}
+        onChange={choose}
+      />
+      <Copyable block text={snippets[chosen]} label={texts.verify.codeLabel(chosen)} />
     </>
   );
 }

@@ -5,6 +5,7 @@ import { Notice } from '../parts/page.tsx';
 import { useAction } from '../parts/requests.ts';
 import type { Endpoint, EndpointInput, EndpointWithSecret } from '../responses.ts';
 import { send } from '../session.ts';
+import { texts } from '../texts.ts';
 import { goTo } from '../window.ts';
 import { addSecret } from './secret.tsx';
 
@@ -28,17 +29,13 @@ function SecretPart({ endpoint: { id }, graceHours, onChange }: PartProps & { gr
     });
   return (
     <>
-      <h2>Secret</h2>
-      <p class="soft">
-        {graceHours > 0
-          ? `After a rotation, messages carry the signatures of both secrets for ${graceHours} hours, so that you can switch in between.`
-          : 'After a rotation, the old secret stops working at once.'}
-      </p>
+      <h2>{texts.settings.secret}</h2>
+      <p class="soft">{graceHours > 0 ? texts.settings.grace(graceHours) : texts.settings.noGrace}</p>
       <Notice kind="bad">{error?.message}</Notice>
       <ConfirmButton
-        label="Rotate the secret"
-        question="Create a new secret? You see it once."
-        confirm="Rotate"
+        label={texts.settings.rotate}
+        question={texts.settings.rotateQuestion}
+        confirm={texts.settings.rotateConfirm}
         busy={busy}
         onConfirm={rotate}
       />
@@ -48,8 +45,8 @@ function SecretPart({ endpoint: { id }, graceHours, onChange }: PartProps & { gr
 
 function StatePart({ endpoint: { id, enabled }, onChange }: PartProps) {
   const { busy, error, run } = useAction();
-  const disable = () => run(async () => onChange(await update(id, { enabled: false }), 'The endpoint is disabled.'));
-  const enable = () => run(async () => onChange(await update(id, { enabled: true }), 'The endpoint is enabled.'));
+  const disable = () => run(async () => onChange(await update(id, { enabled: false }), texts.settings.disabled));
+  const enable = () => run(async () => onChange(await update(id, { enabled: true }), texts.settings.enabled));
   const remove = () =>
     run(async () => {
       await send(`/${id}`, { method: 'DELETE' });
@@ -57,29 +54,29 @@ function StatePart({ endpoint: { id, enabled }, onChange }: PartProps) {
     });
   return (
     <>
-      <h2>Endpoint</h2>
+      <h2>{texts.settings.endpoint}</h2>
       <Notice kind="bad">{error?.message}</Notice>
       <div class="row wrap">
         {enabled ? (
           <ConfirmButton
             key="disable"
-            label="Disable"
-            question="Stop sending events to this endpoint? Deliveries that wait are kept for some days."
-            confirm="Disable"
+            label={texts.settings.disable}
+            question={texts.settings.disableQuestion}
+            confirm={texts.settings.disable}
             busy={busy}
             onConfirm={disable}
           />
         ) : (
           <button key="enable" type="button" disabled={busy} onClick={enable}>
-            Enable
+            {texts.settings.enable}
           </button>
         )}
         <ConfirmButton
           key="delete"
-          label="Delete"
+          label={texts.settings.delete}
           kind="danger"
-          question="Delete this endpoint and its log? This cannot be undone."
-          confirm="Delete"
+          question={texts.settings.deleteQuestion}
+          confirm={texts.settings.delete}
           busy={busy}
           onConfirm={remove}
         />
@@ -107,7 +104,7 @@ export function Settings({
   const save = (values: EndpointInput) =>
     run(async () => {
       setSaved('');
-      onPartChange(await update(endpoint.id, values), 'The changes are saved.');
+      onPartChange(await update(endpoint.id, values), texts.settings.saved);
     });
   return (
     <>
@@ -115,7 +112,7 @@ export function Settings({
       <EndpointForm
         key={endpoint.updatedAt}
         endpoint={endpoint}
-        label="Save changes"
+        label={texts.form.save}
         busy={busy}
         error={error}
         onSubmit={save}

@@ -1,10 +1,13 @@
 import { useEffect, useState } from 'preact/hooks';
 import { FormField } from '../../kit/form-field.tsx';
+import { numberText } from '../../kit/numbers.ts';
 import { RequestError } from '../../kit/request.ts';
+import { richText } from '../../kit/rich-text.ts';
 import { Notice } from '../parts/page.tsx';
 import { useAction } from '../parts/requests.ts';
 import type { Delivery, Endpoint, Explanation, Recovery } from '../responses.ts';
 import { send } from '../session.ts';
+import { texts } from '../texts.ts';
 import { DeliveryResult } from './delivery.tsx';
 
 const POLL_MS = 1000;
@@ -23,12 +26,10 @@ function Test({ endpoint, onSent }: { endpoint: Endpoint; onSent: () => void }) 
     });
   return (
     <section>
-      <h2>Send a test</h2>
-      <p class="soft">
-        Sends the event <code>webhook.test</code> now and shows the response of your server.
-      </p>
+      <h2>{texts.tools.test.heading}</h2>
+      <p class="soft">{richText(texts.tools.test.text, { event: <code>webhook.test</code> })}</p>
       <button type="button" class="primary" disabled={busy || !endpoint.enabled} onClick={test}>
-        {busy ? 'Sending…' : 'Send a test'}
+        {busy ? texts.sending : texts.tools.test.submit}
       </button>
       <Notice kind="bad">{error?.message}</Notice>
       <div role="status">{sent && <DeliveryResult delivery={sent} />}</div>
@@ -83,15 +84,12 @@ function useRecovery(endpointId: string) {
   };
 }
 
-const RECOVERY_TEXTS = { running: 'Running', finished: 'Finished', stopped: 'Stopped: the endpoint was disabled' };
-
 function Progress({ recovery: { status, resent, total } }: { recovery: Recovery }) {
+  const { states, progress, progressLabel } = texts.tools.recovery;
   return (
     <>
-      <p>
-        {RECOVERY_TEXTS[status]}: {resent} of {total} deliveries are on their way again.
-      </p>
-      {total > 0 && <progress max={total} value={resent} aria-label="Progress of the recovery"></progress>}
+      <p>{progress(states[status], numberText(resent), numberText(total))}</p>
+      {total > 0 && <progress max={total} value={resent} aria-label={progressLabel}></progress>}
     </>
   );
 }
@@ -105,16 +103,14 @@ function Recover({ endpoint, keepDays }: { endpoint: Endpoint; keepDays: number 
   };
   return (
     <section>
-      <h2>Recover failed deliveries</h2>
-      <p class="soft">
-        Resends every delivery that failed since a given time, for example after an outage of your server.
-      </p>
+      <h2>{texts.tools.recovery.heading}</h2>
+      <p class="soft">{texts.tools.recovery.text}</p>
       <form onSubmit={submit} onInput={clearError}>
         <FormField
           form="recovery"
           name="since"
-          label="Failed since"
-          hint={`Deliveries are kept for ${keepDays} days.`}
+          label={texts.tools.recovery.since}
+          hint={texts.tools.recovery.hint(keepDays)}
           errors={details}
         >
           {(control) => (
@@ -130,7 +126,7 @@ function Recover({ endpoint, keepDays }: { endpoint: Endpoint; keepDays: number 
           )}
         </FormField>
         <button type="submit" disabled={isBusy || !endpoint.enabled}>
-          Send again
+          {texts.tools.recovery.submit}
         </button>
       </form>
       <Notice kind="bad">{failure}</Notice>
@@ -139,23 +135,16 @@ function Recover({ endpoint, keepDays }: { endpoint: Endpoint; keepDays: number 
   );
 }
 
-function ExplanationNotice({ explanation: { message, name, delivery } }: { explanation: Explanation }) {
+function ExplanationNotice({ explanation: { reason, message, name, delivery } }: { explanation: Explanation }) {
+  const { reasons, states, ...own } = texts.tools.explain;
+  const known: Readonly<Record<string, string>> = reasons;
   return (
     <div class="card">
       <p>
-        <strong>{message}</strong>
+        <strong>{known[reason] ?? message}</strong>
       </p>
-      {name && (
-        <p>
-          Event: <code>{name}</code>
-        </p>
-      )}
-      {delivery && (
-        <p>
-          The delivery is {delivery.status}, after {delivery.attempts}{' '}
-          {delivery.attempts === 1 ? 'attempt' : 'attempts'}.
-        </p>
-      )}
+      {name && <p>{richText(own.event, { name: <code>{name}</code> })}</p>}
+      {delivery && <p>{own.delivery(states[delivery.status], delivery.attempts)}</p>}
     </div>
   );
 }
@@ -171,18 +160,15 @@ function Explain({ endpoint }: { endpoint: Endpoint }) {
       setFound((await send<Explanation>(`/${endpoint.id}/explain?event=${encodeURIComponent(id)}`)).data),
     );
   };
-  const problem =
-    error?.status === 404
-      ? 'Nothing is known about this event. Events that matched no endpoint are not stored.'
-      : error?.message;
+  const problem = error?.status === 404 ? texts.tools.explain.unknown : error?.message;
   return (
     <section>
-      <h2>Why was an event not delivered?</h2>
+      <h2>{texts.tools.explain.heading}</h2>
       <form onSubmit={explain} onInput={clearError}>
         <FormField
           form="explanation"
           name="event"
-          label="Id of the event, or of one of your deliveries"
+          label={texts.tools.explain.label}
           errors={problem === undefined ? {} : { event: problem }}
         >
           {(control) => (
@@ -197,7 +183,7 @@ function Explain({ endpoint }: { endpoint: Endpoint }) {
           )}
         </FormField>
         <button type="submit" disabled={busy}>
-          Explain
+          {texts.tools.explain.submit}
         </button>
       </form>
       <div role="status">{found && <ExplanationNotice explanation={found} />}</div>
@@ -209,7 +195,7 @@ function Explain({ endpoint }: { endpoint: Endpoint }) {
 export function Tools({ endpoint, keepDays, onSent }: { endpoint: Endpoint; keepDays: number; onSent: () => void }) {
   return (
     <>
-      {!endpoint.enabled && <p class="banner warn">Enable the endpoint to send to it.</p>}
+      {!endpoint.enabled && <p class="banner warn">{texts.tools.disabled}</p>}
       <Test endpoint={endpoint} onSent={onSent} />
       <Recover endpoint={endpoint} keepDays={keepDays} />
       <Explain endpoint={endpoint} />

@@ -3,6 +3,7 @@ import { Choice } from '../../kit/parts.tsx';
 import { isObject, mediaTypes, type OpenApiDocument } from '../document.ts';
 import type { Operation } from '../operations.ts';
 import { Folded } from '../parts.tsx';
+import { texts } from '../texts.ts';
 import { Control } from './controls.tsx';
 import { formMembers, type Part, readMember, writeMember } from './members.ts';
 import { bodySchema, type FormValue, isFormType, isJsonType } from './request.ts';
@@ -28,7 +29,7 @@ function MemberControls({
   json: string;
   onJson: (json: string) => void;
 }) {
-  const [texts, setTexts] = useState<Record<string, FormValue>>({});
+  const [typed, setTyped] = useState<Record<string, FormValue>>({});
   const [errors, setErrors] = useState<Record<string, string | undefined>>({});
   const value = parseObject(json);
   const isShown = ({ name, isRequired }: Part) => isRequired || value?.[name] !== undefined;
@@ -36,12 +37,12 @@ function MemberControls({
   if (value === undefined)
     return (
       <p class="form-error" role="alert">
-        The JSON is not an object. Correct it in the view “JSON”.
+        {texts.request.errors.notAnObject}
       </p>
     );
   const change = (member: Part, text: FormValue) => {
     const { name } = member;
-    setTexts({ ...texts, [name]: text });
+    setTyped({ ...typed, [name]: text });
     try {
       const read = readMember(member, typeof text === 'string' ? text : '');
       const { [name]: _, ...others } = value;
@@ -49,7 +50,7 @@ function MemberControls({
       const next = read === undefined ? others : { ...value, [name]: read };
       onJson(Object.keys(next).length === 0 ? '' : JSON.stringify(next, null, 2));
     } catch {
-      setErrors({ ...errors, [name]: 'Must be JSON' });
+      setErrors({ ...errors, [name]: texts.request.errors.notJson });
     }
   };
   const control = (member: Part) => (
@@ -57,7 +58,7 @@ function MemberControls({
       key={member.name}
       id={`reference-body-${member.name}`}
       part={member}
-      value={texts[member.name] ?? writeMember(value[member.name])}
+      value={typed[member.name] ?? writeMember(value[member.name])}
       error={errors[member.name]}
       onChange={(text) => change(member, text)}
     />
@@ -68,7 +69,7 @@ function MemberControls({
     <>
       <div class="reference-controls">{first.map(control)}</div>
       {rest.length > 0 && (
-        <Folded label={`${rest.length} optional fields`} count={0}>
+        <Folded label={texts.request.body.optional(rest.length)} count={0}>
           {() => rest.map(control)}
         </Folded>
       )}
@@ -92,19 +93,21 @@ function JsonBody({ operation, document, values, onChange, errors }: FormProps) 
   const [view, setView] = useState<BodyView>('form');
   const onJson = (json: string) => onChange({ ...values, json });
   const views: [BodyView, string][] = [
-    ['form', 'Form'],
-    ['json', 'JSON'],
+    ['form', texts.request.body.form],
+    ['json', texts.request.body.json],
   ];
   return (
     <>
-      {members !== undefined && <Choice label="View of the body" options={views} value={view} onChange={setView} />}
+      {members !== undefined && (
+        <Choice label={texts.request.body.view} options={views} value={view} onChange={setView} />
+      )}
       {members !== undefined && view === 'form' ? (
         <MemberControls members={members} json={values.json} onJson={onJson} />
       ) : (
         <textarea
           class="reference-code"
           rows={Math.min(22, Math.max(6, values.json.split('\n').length + 1))}
-          aria-label="Body, as JSON"
+          aria-label={texts.request.body.jsonLabel}
           aria-invalid={errors.body === undefined ? undefined : 'true'}
           spellcheck={false}
           value={values.json}
@@ -139,7 +142,7 @@ function FormBody({ operation, document, values, onChange }: FormProps) {
 function FileBody({ values, onChange }: FormProps) {
   return (
     <label>
-      File
+      {texts.request.body.file}
       <input type="file" onChange={(event) => onChange({ ...values, file: event.currentTarget.files?.[0] })} />
     </label>
   );
@@ -152,10 +155,10 @@ export function BodyForm(props: FormProps) {
   const Content = isJsonType(values.type) ? JsonBody : isFormType(values.type) ? FormBody : FileBody;
   return (
     <fieldset class="reference-group">
-      <legend>Body</legend>
+      <legend>{texts.request.body.label}</legend>
       {types.length > 1 && (
         <label class="reference-media">
-          Format
+          {texts.request.body.format}
           <select value={values.type} onChange={(event) => onChange({ ...values, type: event.currentTarget.value })}>
             {types.map((type) => (
               <option key={type} value={type}>

@@ -1,8 +1,10 @@
 import { useState } from 'preact/hooks';
 import { Dialog, openDialog } from '../../kit/dialog.tsx';
 import { Icon } from '../../kit/icons.tsx';
+import { richText } from '../../kit/rich-text.ts';
 import { showError, showToast } from '../../kit/toasts.tsx';
 import type { Reference } from '../reference.ts';
+import { texts } from '../texts.ts';
 import { type Callers, type ChoiceProps, pastedToken, signIn } from './caller.ts';
 
 /** What the choices get, to choose a caller and close the dialog. */
@@ -12,7 +14,7 @@ function useChoice(callers: Callers, close: () => void): ChoiceProps {
     setBusy(true);
     try {
       await run();
-      showToast(`Requests are sent as: ${callers.current.value.label}`);
+      showToast(texts.callers.chosen(callers.current.value.label));
       close();
     } catch (error) {
       showError(error);
@@ -49,10 +51,10 @@ function PasswordSignIn({ callers, isBusy, choose }: ChoiceProps) {
   };
   return (
     <form class="reference-choice" onSubmit={submit}>
-      <h3>Sign in with a password</h3>
+      <h3>{texts.callers.password.heading}</h3>
       <div class="reference-row">
         <label>
-          E-mail address
+          {texts.callers.password.email}
           <input
             type="email"
             autocomplete="off"
@@ -62,7 +64,7 @@ function PasswordSignIn({ callers, isBusy, choose }: ChoiceProps) {
           />
         </label>
         <label>
-          Password
+          {texts.callers.password.password}
           <input
             type="password"
             autocomplete="off"
@@ -72,7 +74,7 @@ function PasswordSignIn({ callers, isBusy, choose }: ChoiceProps) {
           />
         </label>
         <button type="submit" disabled={isBusy}>
-          Sign in
+          {texts.callers.password.submit}
         </button>
       </div>
     </form>
@@ -87,21 +89,21 @@ function PastedToken({ callers, choose, acceptsKeys }: ChoiceProps & { acceptsKe
   };
   return (
     <form class="reference-choice" onSubmit={submit}>
-      <h3>{acceptsKeys ? 'Token or API key' : 'Token'}</h3>
+      <h3>{acceptsKeys ? texts.callers.token.headingWithKeys : texts.callers.token.heading}</h3>
       <div class="reference-row">
         <label>
-          Token
+          {texts.callers.token.label}
           <input
             type="password"
             autocomplete="off"
             required
             pattern="[\x21-\x7e]+"
-            title="Letters, digits and signs, without spaces"
+            title={texts.callers.token.rule}
             value={token}
             onInput={(event) => setToken(event.currentTarget.value)}
           />
         </label>
-        <button type="submit">Use token</button>
+        <button type="submit">{texts.callers.token.submit}</button>
       </div>
     </form>
   );
@@ -112,7 +114,7 @@ function CallerDialog({ close, reference: { document, byId, site } }: { close: (
   const props = useChoice(callers, close);
   const schemes = document.components?.securitySchemes ?? {};
   return (
-    <Dialog title="Send requests as" onClose={close} wide={true}>
+    <Dialog title={texts.callers.heading} onClose={close} wide={true}>
       <div class="stack">
         <SimpleCallers {...props} />
         {CallerChoice && <CallerChoice {...props} />}
@@ -129,16 +131,9 @@ export function CallerButton({ reference }: { reference: Reference }) {
   const { label, kind } = reference.site.callers.current.value;
   const open = () => openDialog<void>(({ close }) => <CallerDialog close={close} reference={reference} />);
   return (
-    <button
-      type="button"
-      class="reference-caller"
-      onClick={open}
-      aria-label={`Send as ${label}. Choose another caller`}
-    >
+    <button type="button" class="reference-caller" onClick={open} aria-label={texts.callers.choose(label)}>
       <Icon name={kind === 'visitor' ? 'eye' : 'key'} />
-      <span class="reference-caller-text">
-        as <b>{label}</b>
-      </span>
+      <span class="reference-caller-text">{richText(texts.callers.as, { caller: <b>{label}</b> })}</span>
     </button>
   );
 }

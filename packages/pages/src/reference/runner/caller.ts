@@ -1,4 +1,5 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
+import { texts } from '../texts.ts';
 
 /** A caller that needs no input. */
 export interface SimpleCaller {
@@ -20,8 +21,8 @@ export type Caller = SimpleCaller | TokenCaller;
 
 export const VISITOR: SimpleCaller = {
   kind: 'visitor',
-  label: 'Visitor',
-  explanation: 'Without a token, as a client that is not signed in.',
+  label: texts.callers.visitor,
+  explanation: texts.callers.visitorText,
 };
 
 /** Ends a session that this page has started. If that fails, the session ends by itself later. */
@@ -87,7 +88,7 @@ export function createCallers({
 /** The caller with a token or an API key that the user has pasted. */
 export const pastedToken = (token: string): Caller => ({
   kind: 'token',
-  label: `Token ${token.slice(0, 10)}…`,
+  label: texts.callers.token.name(token.slice(0, 10)),
   token: token.trim(),
 });
 
@@ -100,8 +101,7 @@ export interface StartedSession {
 
 /** The caller of a new session. @throws Error if the sign-in needs a further step, which this page does not have */
 export function sessionCaller({ user, token }: StartedSession): Caller {
-  if (token === undefined)
-    throw new Error('This sign-in needs a second factor. Sign in elsewhere, and paste the token of the session.');
+  if (token === undefined) throw new Error(texts.callers.secondFactor);
   return { kind: 'session', label: user.name ?? user.email ?? user.id, token };
 }
 
@@ -114,6 +114,6 @@ export async function signIn(credentials: { email: string; password: string }): 
     credentials: 'omit',
   });
   const content: { data?: StartedSession; error?: { message: string } } = await response.json().catch(() => ({}));
-  if (content.data === undefined) throw new Error(content.error?.message ?? 'The server did not respond as expected.');
+  if (content.data === undefined) throw new Error(content.error?.message ?? texts.errors.unexpected);
   return sessionCaller(content.data);
 }

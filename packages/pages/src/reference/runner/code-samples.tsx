@@ -3,13 +3,14 @@ import { Code } from '../../kit/copy.tsx';
 import { Choice } from '../../kit/parts.tsx';
 import type { OpenApiDocument } from '../document.ts';
 import type { Operation } from '../operations.ts';
+import { texts } from '../texts.ts';
 import { clientSample } from './client-sample.ts';
 import type { FormRequest, Values } from './request.ts';
 import { curlSample, fetchSample } from './samples.ts';
 
 const LANGUAGES = ['curl', 'fetch', 'client'] as const;
 type Language = (typeof LANGUAGES)[number];
-const LABELS: Readonly<Record<Language, string>> = { curl: 'curl', fetch: 'fetch', client: 'Typed client' };
+const LABELS: Readonly<Record<Language, string>> = { curl: 'curl', fetch: 'fetch', client: texts.samples.client };
 const KEY = 'belfry.console.reference.sample';
 
 /** The code that sends the request of the form. */
@@ -29,20 +30,20 @@ export function CodeSamples({
     localStorage.setItem(KEY, next);
     setLanguage(next);
   };
-  const texts: Readonly<Record<Language, () => string>> = {
+  const code: Readonly<Record<Language, () => string>> = {
     curl: () => curlSample(operation, request, location.origin),
     fetch: () => fetchSample(operation, request, location.origin),
     client: () => clientSample(operation, request, values, document),
   };
   return (
-    <section class="reference-samples" aria-label="Code">
+    <section class="reference-samples" aria-label={texts.samples.label}>
       <Choice
-        label="Language of the code"
+        label={texts.samples.language}
         options={LANGUAGES.map((one) => [one, LABELS[one]])}
         value={language}
         onChange={choose}
       />
-      <Code text={texts[language]()} label={`Code: ${LABELS[language]}`} />
+      <Code text={code[language]()} label={texts.samples.code(LABELS[language])} />
     </section>
   );
 }

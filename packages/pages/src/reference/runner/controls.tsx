@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { Json } from '../document.ts';
 import { typeText } from '../schema-text.ts';
+import { texts } from '../texts.ts';
 import { controlOf, offersNull, type Part } from './members.ts';
 import type { FormValue } from './request.ts';
 
@@ -22,7 +23,7 @@ function SelectInput({
 }) {
   return (
     <select value={value} onInput={(event) => onChange(event.currentTarget.value)} {...attributes}>
-      <option value="">{isRequired ? 'Choose…' : 'not set'}</option>
+      <option value="">{isRequired ? texts.request.choose : texts.request.notSet}</option>
       {values.map((one) => (
         <option key={String(one)} value={String(one)}>
           {String(one)}
@@ -122,7 +123,7 @@ export function Control({
         </label>
         {part.isRequired && (
           <span class="reference-required" aria-hidden="true">
-            required
+            {texts.required}
           </span>
         )}
         <span class="reference-type" aria-hidden="true">

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { texts } from '../texts.ts';
 
 const MAX_ITEMS = 100;
 const MAX_TEXT = 2000;
@@ -55,7 +56,7 @@ function Container({
   const [isOpen, setOpen] = useState(depth < OPEN_DEPTH && entries.length <= MAX_ITEMS);
   const [shown, setShown] = useState(MAX_ITEMS);
   const [open, close] = isList ? ['[', ']'] : ['{', '}'];
-  const count = `${entries.length} ${isList ? 'item' : 'member'}${entries.length === 1 ? '' : 's'}`;
+  const count = (isList ? texts.response.items : texts.response.members)(entries.length);
   return (
     <details class="reference-json" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
@@ -76,7 +77,7 @@ function Container({
             ))}
             {entries.length > shown && (
               <button type="button" class="plain" onClick={() => setShown(shown + MAX_ITEMS)}>
-                Show {Math.min(MAX_ITEMS, entries.length - shown)} more
+                {texts.response.more(Math.min(MAX_ITEMS, entries.length - shown))}
               </button>
             )}
           </div>

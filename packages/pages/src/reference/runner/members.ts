@@ -1,6 +1,8 @@
 /** The members of a body as controls of a form. Nothing here depends on a browser. */
+
 import { type Json, type OpenApiDocument, type Schema, type SimpleSchema, simplify } from '../document.ts';
 import { typeText } from '../schema-text.ts';
+import { texts } from '../texts.ts';
 
 /** What a control is for: a parameter, or a member of a body. */
 export interface Part extends SimpleSchema {
@@ -68,5 +70,5 @@ export function controlOf({ schema, alternatives }: SimpleSchema): ControlKind {
   if (schema.contentMediaType !== undefined || schema.items?.contentMediaType !== undefined) return 'file';
   if (alternatives.length > 0) return 'text';
   if (schema.type === 'integer' || schema.type === 'number') return 'number';
-  return schema.type === 'string' || typeText(schema) === 'any' ? 'text' : 'json';
+  return schema.type === 'string' || typeText(schema) === texts.schema.any ? 'text' : 'json';
 }

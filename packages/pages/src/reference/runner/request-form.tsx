@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { type OpenApiDocument, type Parameter, simplify } from '../document.ts';
 import type { Operation } from '../operations.ts';
 import { Folded } from '../parts.tsx';
+import { texts } from '../texts.ts';
 import { BodyForm } from './body-form.tsx';
 import { Control } from './controls.tsx';
 import type { Part } from './members.ts';
@@ -75,15 +76,17 @@ function Query({ list, ...props }: FormProps & { list: readonly Parameter[] }) {
   const plain = list.filter((one) => !filters.includes(one));
   return (
     <fieldset class="reference-group">
-      <legend>Query</legend>
+      <legend>{texts.request.query}</legend>
       {plain.length >= FOLDED_FROM ? (
-        <FoldedParameters label={`${plain.length} parameters`} list={plain} {...props} />
+        <FoldedParameters label={texts.request.parameters(plain.length)} list={plain} {...props} />
       ) : (
         <div class="reference-controls">
           <Parameters list={plain} {...props} />
         </div>
       )}
-      {filters.length > 0 && <FoldedParameters label={`${filters.length} filters`} list={filters} {...props} />}
+      {filters.length > 0 && (
+        <FoldedParameters label={texts.request.filters(filters.length)} list={filters} {...props} />
+      )}
     </fieldset>
   );
 }
@@ -92,13 +95,13 @@ function Query({ list, ...props }: FormProps & { list: readonly Parameter[] }) {
 function OtherHeaders({ values, onChange, errors }: FormProps) {
   return (
     <div class="reference-control">
-      <label for="reference-other">Other headers</label>
+      <label for="reference-other">{texts.request.otherHeaders}</label>
       <textarea
         id="reference-other"
         class="reference-code"
         rows={2}
         spellcheck={false}
-        placeholder="Accept-Language: de"
+        placeholder={texts.request.otherHeadersExample}
         aria-invalid={errors.other === undefined ? undefined : 'true'}
         value={values.other}
         onInput={(event) => onChange({ ...values, other: event.currentTarget.value })}
@@ -115,20 +118,20 @@ function Headers({ list, lastTag, ...props }: FormProps & { list: readonly Param
     if (name === 'Idempotency-Key')
       return (
         <button type="button" class="plain" onClick={() => setHeader(name, crypto.randomUUID())}>
-          Generate
+          {texts.request.generate}
         </button>
       );
     if ((name === 'If-Match' || name === 'If-None-Match') && lastTag !== undefined)
       return (
         <button type="button" class="plain" onClick={() => setHeader(name, lastTag)}>
-          Use the last version
+          {texts.request.lastVersion}
         </button>
       );
     return undefined;
   };
   return (
     <>
-      <Folded label="Headers" count={countValues(list, values) + (values.other === '' ? 0 : 1)}>
+      <Folded label={texts.request.headers} count={countValues(list, values) + (values.other === '' ? 0 : 1)}>
         {() => (
           <>
             <Parameters list={list} {...props} actionOf={actionOf} />
@@ -159,7 +162,7 @@ export function RequestForm({
     <>
       {listOf('path').length > 0 && (
         <fieldset class="reference-group">
-          <legend>Path</legend>
+          <legend>{texts.request.path}</legend>
           <div class="reference-controls">
             <Parameters list={listOf('path')} {...props} />
           </div>

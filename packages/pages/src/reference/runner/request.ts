@@ -1,7 +1,9 @@
 /** What the form of an operation holds, and the request that it describes. Nothing here depends on a browser. */
+
 import { mediaTypes, type OpenApiDocument, type Parameter, type Schema } from '../document.ts';
 import { exampleOf } from '../example.ts';
 import type { Operation } from '../operations.ts';
+import { texts } from '../texts.ts';
 
 /** The values of a form. Texts are as typed; the body is JSON text, or form fields with files. */
 export interface Values {
@@ -78,8 +80,8 @@ const linesOf = (text = '') => text.split('\n').filter((line) => line.trim() !==
 function checkParameter({ name, in: place, required }: Parameter, values: Values): string | undefined {
   const value = (values[place][name] ?? '').trim();
   // The browser would resolve these segments, and send the request to another route.
-  if (place === 'path' && /^\.{1,2}$/.test(value)) return 'Must not be . or ..';
-  return required && value === '' ? 'Is required' : undefined;
+  if (place === 'path' && /^\.{1,2}$/.test(value)) return texts.request.errors.dots;
+  return required && value === '' ? texts.request.errors.required : undefined;
 }
 
 /** Returns an error for each part of the form that keeps the request from being sent. */
@@ -90,12 +92,12 @@ export function checkValues(operation: Operation, values: Values): Record<string
     if (error !== undefined) errors[`${parameter.in}.${parameter.name}`] = error;
   }
   const wrong = linesOf(values.other).find((line) => !HEADER_LINE.test(line.trim()));
-  if (wrong !== undefined) errors.other = `“${wrong.trim()}” is not a header, such as Accept-Language: de`;
+  if (wrong !== undefined) errors.other = texts.request.errors.header(wrong.trim());
   if (isJsonType(values.type) && values.json.trim() !== '') {
     try {
       JSON.parse(values.json);
     } catch (error) {
-      errors.body = `The body is not valid JSON: ${error instanceof Error ? error.message : error}`;
+      errors.body = texts.request.errors.json(error instanceof Error ? error.message : String(error));
     }
   }
   return errors;

@@ -1,10 +1,14 @@
 import { useState } from 'preact/hooks';
 import { copyText } from '../../kit/copy.tsx';
-import { bytesText } from '../../kit/format.tsx';
+import { bytesText, durationText } from '../../kit/format.tsx';
 import { Icon } from '../../kit/icons.tsx';
+import { numberText } from '../../kit/numbers.ts';
 import { Choice, Status } from '../../kit/parts.tsx';
+import { richText } from '../../kit/rich-text.ts';
+import { texts as kitTexts } from '../../kit/texts.ts';
 import { isObject } from '../document.ts';
 import { saveBlob } from '../save.ts';
+import { texts } from '../texts.ts';
 import { JsonView } from './json-view.tsx';
 import { headerOf, type Received } from './send.ts';
 
@@ -17,10 +21,10 @@ function Raw({ text }: { text: string }) {
   const isCut = text.length > MAX_SHOWN;
   return (
     <>
-      <pre class="reference-raw" tabindex={0} role="region" aria-label="Body of the response, as text">
+      <pre class="reference-raw" tabindex={0} role="region" aria-label={texts.response.textLabel}>
         <code>{isCut ? text.slice(0, MAX_SHOWN) : text}</code>
       </pre>
-      {isCut && <p class="soft">The first {MAX_SHOWN.toLocaleString()} characters are shown.</p>}
+      {isCut && <p class="soft">{texts.response.cut(numberText(MAX_SHOWN))}</p>}
     </>
   );
 }
@@ -45,16 +49,14 @@ type View = 'tree' | 'raw' | 'headers';
 function Body({ received: { body, bytes, type }, view }: { received: Received; view: View }) {
   switch (body.kind) {
     case 'empty':
-      return <p class="soft">The response has no body.</p>;
+      return <p class="soft">{texts.response.empty}</p>;
     case 'file':
       return (
         <p class="reference-file">
-          <span>
-            {type || 'Unknown type'}, {bytesText(bytes)}
-          </span>
+          <span>{texts.response.file(type || texts.response.unknownType, bytesText(bytes))}</span>
           <button type="button" onClick={() => saveBlob(body.blob, 'response')}>
             <Icon name="download" />
-            Save as file
+            {texts.response.save}
           </button>
         </p>
       );
@@ -63,7 +65,7 @@ function Body({ received: { body, bytes, type }, view }: { received: Received; v
     case 'json':
       if (view === 'raw') return <Raw text={JSON.stringify(body.json, null, 2)} />;
       return (
-        <div class="reference-tree" tabindex={0} role="region" aria-label="Body of the response">
+        <div class="reference-tree" tabindex={0} role="region" aria-label={texts.response.bodyLabel}>
           <JsonView value={body.json} />
         </div>
       );
@@ -91,35 +93,35 @@ export function ResponseView({
   const next = nextPage(received);
   const isJson = body.kind === 'json';
   const views: [View, string][] = [
-    ['tree', isJson ? 'JSON' : 'Body'],
-    ...(isJson ? [['raw', 'Text'] satisfies [View, string]] : []),
-    ['headers', `Headers (${headers.length})`],
+    ['tree', isJson ? texts.response.tree : texts.response.body],
+    ...(isJson ? [['raw', texts.response.text] satisfies [View, string]] : []),
+    ['headers', texts.response.headers(headers.length)],
   ];
   return (
-    <section class="reference-response" aria-label="Response">
+    <section class="reference-response" aria-label={texts.response.label}>
       <p class="reference-result" role="status">
         <Status kind={kindOf(status)}>
           {status} {statusText}
         </Status>
-        <span>{ms} ms</span>
+        <span>{durationText(ms)}</span>
         <span>{bytesText(bytes)}</span>
         {requestId && (
           <span class="soft reference-request-id">
-            request <code>{requestId}</code>
+            {richText(texts.response.requestId, { id: <code>{requestId}</code> })}
           </span>
         )}
       </p>
       <div class="reference-bar">
-        <Choice label="View of the response" options={views} value={view} onChange={setView} />
+        <Choice label={texts.response.view} options={views} value={view} onChange={setView} />
         {next !== undefined && onNext && (
           <button type="button" onClick={() => onNext(next)}>
-            Next page
+            {texts.response.next}
           </button>
         )}
         {'text' in body && (
           <button type="button" class="plain" onClick={() => copyText(body.text)}>
             <Icon name="copy" />
-            Copy
+            {kitTexts.copy}
           </button>
         )}
       </div>

@@ -2,9 +2,11 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { focusFirstError } from '../../kit/form-field.tsx';
 import { Icon } from '../../kit/icons.tsx';
+import { texts as kitTexts } from '../../kit/texts.ts';
 import type { OpenApiDocument } from '../document.ts';
 import { needsSignIn, type Operation } from '../operations.ts';
 import type { Reference } from '../reference.ts';
+import { texts } from '../texts.ts';
 import { CallerButton } from './caller-dialog.tsx';
 import { CodeSamples } from './code-samples.tsx';
 import { buildRequest, checkValues, initialValues, type Values } from './request.ts';
@@ -29,11 +31,11 @@ function FormHead({ operation, reference }: OperationProps) {
   return (
     <header>
       <div>
-        <h2>Try it</h2>
-        {warnsOfProduction && operation.method !== 'GET' && <p class="soft">Takes effect in production.</p>}
+        <h2>{texts.page.tryIt}</h2>
+        {warnsOfProduction && operation.method !== 'GET' && <p class="soft">{texts.request.production}</p>}
         {needsSignIn(operation) && callers.current.value.kind === 'visitor' && (
           <p class="soft">
-            <Icon name="lock" size={12} /> Needs a sign-in
+            <Icon name="lock" size={12} /> {texts.request.needsSignIn}
           </p>
         )}
       </div>
@@ -62,15 +64,15 @@ function SendButtons({
         aria-busy={isSending ? 'true' : undefined}
       >
         <Icon name="bolt" />
-        {isSending ? 'Sending…' : 'Send request'}
+        {isSending ? texts.request.sending : texts.sendRequest}
       </button>
       {isSending && (
         <button type="button" onClick={onCancel}>
-          Cancel
+          {kitTexts.cancel}
         </button>
       )}
       <button type="button" class="plain" onClick={onReset}>
-        Reset
+        {texts.request.reset}
       </button>
     </p>
   );
@@ -120,7 +122,7 @@ export function Runner({ operation, reference }: OperationProps) {
   const showNext = (after: string) => send(replaceValues({ query: { ...values.query, after, page: '' } }));
   return (
     <div class="reference-runner">
-      <form ref={form} class="reference-form" aria-label="Request" onSubmit={submit} novalidate>
+      <form ref={form} class="reference-form" aria-label={texts.request.label} onSubmit={submit} novalidate>
         <FormHead operation={operation} reference={reference} />
         <RequestForm
           key={formKey}
@@ -132,7 +134,7 @@ export function Runner({ operation, reference }: OperationProps) {
           onChange={setValues}
         />
         {isStream(operation) ? (
-          <p class="soft">The response is a stream that stays open. Read it with the command below.</p>
+          <p class="soft">{texts.request.stream}</p>
         ) : (
           <SendButtons
             isDangerous={operation.method === 'DELETE'}

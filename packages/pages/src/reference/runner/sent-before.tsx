@@ -1,5 +1,6 @@
-import { Time } from '../../kit/format.tsx';
+import { durationText, Time } from '../../kit/format.tsx';
 import type { Operation } from '../operations.ts';
+import { texts } from '../texts.ts';
 import { clearHistory, history } from './history.ts';
 import type { KeptValues } from './secrets.ts';
 
@@ -16,30 +17,25 @@ export function SentBefore({
   return (
     <details class="reference-nested">
       <summary>
-        Sent before <span class="badge-count">{entries.length}</span>
+        {texts.history.heading} <span class="badge-count">{entries.length}</span>
       </summary>
       <ul class="reference-history">
         {entries.map((entry) => (
           <li key={entry.at}>
-            <button
-              type="button"
-              class="plain"
-              onClick={() => onRestore(entry.values)}
-              title="Fill in the form with this request"
-            >
-              {entry.status || 'failed'}
+            <button type="button" class="plain" onClick={() => onRestore(entry.values)} title={texts.history.fill}>
+              {entry.status || texts.history.failed}
             </button>
             <code>{entry.path}</code>
             <span class="soft">
-              {entry.ms} ms · <Time value={entry.at} />
+              {durationText(entry.ms)} · <Time value={entry.at} />
             </span>
           </li>
         ))}
       </ul>
       <p class="soft">
-        Without secret values.{' '}
+        {texts.history.withoutSecrets}{' '}
         <button type="button" class="plain" onClick={clearHistory}>
-          Clear the history of all routes
+          {texts.history.clear}
         </button>
       </p>
     </details>

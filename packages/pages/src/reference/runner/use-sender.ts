@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { confirmAction } from '../../kit/dialog.tsx';
 import type { Operation } from '../operations.ts';
 import type { Reference } from '../reference.ts';
+import { texts } from '../texts.ts';
 import { addToHistory } from './history.ts';
 import { bodySchema, buildRequest, isJsonType, type Values } from './request.ts';
 import { secretMembersOf, valuesForHistory } from './secrets.ts';
@@ -19,9 +20,9 @@ async function confirmSending({ method, path, summary, raw }: Operation, { site 
   const isDangerous = method === 'DELETE' || (method !== 'GET' && raw['x-recent-sign-in'] === true);
   if (!site.warnsOfProduction || !isDangerous) return true;
   return confirmAction({
-    title: `${summary}?`,
-    text: `${method} ${path} takes effect in production, as: ${site.callers.current.value.label}.`,
-    action: 'Send request',
+    title: texts.request.question(summary),
+    text: texts.request.questionText(`${method} ${path}`, site.callers.current.value.label),
+    action: texts.sendRequest,
     isDangerous: true,
   });
 }
@@ -57,7 +58,7 @@ export function useSender(operation: Operation, reference: Reference) {
       const reason = error instanceof Error ? error.message : String(error);
       setState({
         isSending: false,
-        error: isCancelled ? 'The request was cancelled.' : `There is no response: ${reason}`,
+        error: isCancelled ? texts.request.cancelled : texts.request.noResponse(reason),
       });
     }
   };

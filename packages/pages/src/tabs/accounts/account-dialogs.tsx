@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { ActionDialog, ChoicesField, type CloseDialog, EmailField, ErrorText } from './dialog.tsx';
+import { texts } from './texts.ts';
 import type { Account } from './types.ts';
 import { accountFacts } from './values.tsx';
 
@@ -14,30 +15,24 @@ export function RolesDialog({ account, close }: { account: Account; close: Close
   const losesAdmin = current.includes('admin') && !chosen.includes('admin');
   return (
     <ActionDialog
-      title={`Roles of ${account.name ?? account.email}`}
-      submit="Save roles"
+      title={texts.rolesDialog.title(account.name ?? account.email)}
+      submit={texts.rolesDialog.submit}
       path={`${pathOf(id)}/roles`}
       body={{ from: current, to: chosen }}
-      done="The roles are changed"
+      done={texts.rolesDialog.done}
       close={close}
     >
       {(error) => (
         <>
-          <p class="soft">
-            {isSelf
-              ? 'This is your own account: you can add roles, but only another administrator can take them away.'
-              : 'The change applies to the next request of the user.'}
-          </p>
+          <p class="soft">{isSelf ? texts.rolesDialog.self : texts.rolesDialog.text}</p>
           <ChoicesField
-            legend={<legend class="visually-hidden">Roles</legend>}
+            legend={<legend class="visually-hidden">{texts.roles}</legend>}
             choices={accountFacts.value.roles ?? []}
             value={chosen}
             isFixed={(role) => isSelf && current.includes(role)}
             onChange={setChosen}
           />
-          {losesAdmin && (
-            <p class="banner warn">The user loses access to everything that only administrators can do, at once.</p>
-          )}
+          {losesAdmin && <p class="banner warn">{texts.rolesDialog.losesAdmin}</p>}
           <ErrorText text={error?.details.to ?? error?.message} />
         </>
       )}
@@ -50,22 +45,22 @@ export function EmailDialog({ account, close }: { account: Account; close: Close
   const [email, setEmail] = useState(account.email);
   return (
     <ActionDialog
-      title={`E-mail address of ${account.name ?? account.email}`}
-      submit="Change the address"
+      title={texts.emailDialog.title(account.name ?? account.email)}
+      submit={texts.emailDialog.submit}
       path={`${pathOf(account.id)}/email`}
       body={{ email }}
-      done="The e-mail address is changed"
+      done={texts.emailDialog.done}
       close={close}
     >
       {(error) => (
         <>
           <p class="soft">
-            The user is signed out everywhere, and the former address gets an e-mail. API keys keep working.
-            {accountFacts.value.hasVerification && ' The new address counts as not verified.'}
+            {texts.emailDialog.text}
+            {accountFacts.value.hasVerification && ` ${texts.emailDialog.notVerified}`}
           </p>
           <EmailField
             name="email"
-            label="E-mail address"
+            label={texts.emailDialog.label}
             value={email}
             error={error?.details.email ?? error?.message}
             onChange={setEmail}

@@ -11,9 +11,11 @@ import {
   useLoaded,
   userResource,
 } from '../../console/kit.ts';
+import { richText } from '../../kit/rich-text.ts';
 import { EmailDialog, pathOf, RolesDialog } from './account-dialogs.tsx';
 import { sendAction } from './dialog.tsx';
 import { Panel } from './panel.tsx';
+import { texts } from './texts.ts';
 import type { Account } from './types.ts';
 import { AccountStatus } from './users.tsx';
 import { ACCOUNTS, accountFacts, Chips } from './values.tsx';
@@ -36,29 +38,29 @@ function StatusButton({ account, onDone }: AccountProps) {
   if (!isActive)
     return (
       <ActionButton
-        run={send('enable', 'The account is enabled')}
+        run={send('enable', texts.account.enabled)}
         confirm={{
-          title: 'Enable this account?',
-          text: 'The user can sign in again, and their API keys and webhooks work again.',
-          action: 'Enable',
+          title: texts.account.enableQuestion,
+          text: texts.account.enableText,
+          action: texts.account.enable,
         }}
       >
-        Enable
+        {texts.account.enable}
       </ActionButton>
     );
   return (
     <ActionButton
       kind="danger quiet"
       disabled={isSelf}
-      run={send('disable', 'The account is disabled')}
+      run={send('disable', texts.account.disabled)}
       confirm={{
-        title: 'Disable this account?',
-        text: 'All sessions end at once. The user cannot sign in, and their API keys and webhooks are refused until you enable the account again. No data is deleted.',
-        action: 'Disable',
+        title: texts.account.disableQuestion,
+        text: texts.account.disableText,
+        action: texts.account.disable,
         isDangerous: true,
       }}
     >
-      Disable
+      {texts.account.disable}
     </ActionButton>
   );
 }
@@ -74,26 +76,26 @@ function Overview({ account, onDone }: AccountProps) {
     await openDialog<boolean>(({ close }) => <EmailDialog account={account} close={close} />);
     await onDone();
   };
-  const verified = emailVerifiedAt === null ? 'Not verified' : <Time value={emailVerifiedAt} />;
+  const verified = emailVerifiedAt === null ? texts.account.notVerified : <Time value={emailVerifiedAt} />;
   return (
     <Section
-      title="Account"
+      title={texts.account.heading}
       actions={
         <>
-          {!isSelf && <ActionButton run={changeAddress}>Change e-mail…</ActionButton>}
-          {roles !== null && <ActionButton run={changeRoles}>Change roles…</ActionButton>}
+          {!isSelf && <ActionButton run={changeAddress}>{texts.account.changeEmail}</ActionButton>}
+          {roles !== null && <ActionButton run={changeRoles}>{texts.account.changeRoles}</ActionButton>}
         </>
       }
     >
       <div class="card accounts-facts">
         <Facts
           of={[
-            ['E-mail', email],
-            ['Roles', roles && <Chips of={roles} />],
-            ['Status', <AccountStatus account={account} />],
-            ['E-mail verified', hasVerification ? verified : undefined],
-            ['Created', createdAt && <Time value={createdAt} />],
-            ['Id', <code>{id}</code>],
+            [texts.account.email, email],
+            [texts.roles, roles && <Chips of={roles} />],
+            [texts.status, <AccountStatus account={account} />],
+            [texts.account.verified, hasVerification ? verified : undefined],
+            [texts.created, createdAt && <Time value={createdAt} />],
+            [texts.account.id, <code>{id}</code>],
           ]}
         />
       </div>
@@ -108,15 +110,15 @@ export function AccountPage({ id }: { id: string }) {
   const recordHref = dataHref([userResource()?.name ?? 'user', id]);
   return (
     <Page
-      title={account === undefined ? 'User' : (account.name ?? account.email)}
-      intro={account?.isSelf ? 'This is your own account. Only another administrator can disable it.' : undefined}
-      back={{ href: ACCOUNTS, label: 'Users' }}
+      title={account === undefined ? texts.user : (account.name ?? account.email)}
+      intro={account?.isSelf ? texts.account.self : undefined}
+      back={{ href: ACCOUNTS, label: texts.users }}
       actions={
         account && (
           <>
-            <ActionButton run={reload}>Refresh</ActionButton>
+            <ActionButton run={reload}>{texts.refresh}</ActionButton>
             <a class="button" href={recordHref}>
-              Open the record
+              {texts.account.openRecord}
             </a>
             {accountFacts.value.hasStatus && <StatusButton account={account} onDone={reload} />}
           </>
@@ -131,7 +133,7 @@ export function AccountPage({ id }: { id: string }) {
               <Panel key={panel.id} panel={panel} userId={id} onDone={reload} />
             ))}
             <p class="soft accounts-note">
-              To delete the account, or to change other fields, <a href={recordHref}>open the record</a>.
+              {richText(texts.account.note, { link: <a href={recordHref}>{texts.account.noteLink}</a> })}
             </p>
           </>
         )}

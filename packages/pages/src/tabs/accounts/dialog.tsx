@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { call, Dialog, type RequestError, sendWithCode, showToast, toRequestError } from '../../console/kit.ts';
+import { texts as kitTexts } from '../../kit/texts.ts';
 
 /** What the dialogs of the tab get from `openDialog`. */
 export type CloseDialog = (isDone: boolean) => void;
@@ -44,7 +45,7 @@ export function ActionDialog(props: {
         {children(error)}
         <footer>
           <button type="button" onClick={() => close(false)}>
-            Cancel
+            {kitTexts.cancel}
           </button>
           <button type="submit" class="primary" disabled={isSending}>
             {submit}

@@ -25,10 +25,11 @@ function PanelActionButton(props: {
   onDone: () => Promise<void>;
 }) {
   const { action, path, body = {}, of, onDone } = props;
-  const { label, confirm, isDangerous, done } = action;
+  const { confirm, isDangerous } = action;
+  const label = action.label;
   const run = async () => {
     try {
-      if (await sendAction(path, body)) showToast(done);
+      if (await sendAction(path, body)) showToast(action.done);
     } finally {
       await onDone();
     }
@@ -40,7 +41,12 @@ function PanelActionButton(props: {
       confirm={
         confirm === null
           ? undefined
-          : { ...confirm, text: of === undefined ? confirm.text : `${of}. ${confirm.text}`, action: label, isDangerous }
+          : {
+              title: confirm.title,
+              text: [...(of === undefined ? [] : [`${of}.`]), confirm.text].join(' '),
+              action: label,
+              isDangerous,
+            }
       }
       run={run}
     >
@@ -107,7 +113,8 @@ const hasTab = (href: string) =>
 /** A panel of an account, as the server describes it. */
 export function Panel(props: { panel: AccountPanel; userId: string; onDone: () => Promise<void> }) {
   const { panel, userId, onDone } = props;
-  const { id, label, columns, empty, error, facts = [], rows = [], link, rowActions, accountActions } = panel;
+  const { id, columns, empty, error, facts = [], rows = [], link, rowActions, accountActions } = panel;
+  const label = panel.label;
   const pathOf = (action: PanelAction) => `/accounts/users/${encodeURIComponent(userId)}/panels/${id}/${action.id}`;
   const offered = accountActions.filter((action) => panel.actions === undefined || panel.actions.includes(action.id));
   const buttons = offered.map((action) => (

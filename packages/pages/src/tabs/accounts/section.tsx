@@ -12,8 +12,10 @@ import {
   setParams,
   usePages,
 } from '../../console/kit.ts';
+import { language } from '../../kit/language.ts';
 import { ActionDialog, ChoicesField, type CloseDialog, EmailField, ErrorText } from './dialog.tsx';
 import { PanelRows } from './panel.tsx';
+import { texts } from './texts.ts';
 import type { AccountSection, PanelRow, SectionField, SectionForm } from './types.ts';
 import { ACCOUNTS, accountFacts } from './values.tsx';
 
@@ -29,7 +31,8 @@ function Field(props: {
   onChange: (value: FieldValue) => void;
 }) {
   const { field, value, error, onChange } = props;
-  const { name, label } = field;
+  const { name } = field;
+  const label = field.label;
   if (field.kind === 'email')
     return <EmailField name={name} label={label} value={String(value ?? '')} error={error} onChange={onChange} />;
   return (
@@ -51,12 +54,13 @@ function Field(props: {
 
 /** The form of a section in a dialog. Errors of the server are shown at their fields. */
 function FormDialog({ path, form, close }: { path: string; form: SectionForm; close: CloseDialog }) {
-  const { fields, label, done } = form;
+  const { fields } = form;
+  const label = form.label;
   const [values, setValues] = useState<Record<string, FieldValue>>(
     Object.fromEntries(fields.map(({ name, kind }) => [name, kind === 'choices' ? [] : ''])),
   );
   return (
-    <ActionDialog title={label} submit={label} path={`${path}/${form.id}`} body={values} done={done} close={close}>
+    <ActionDialog title={label} submit={label} path={`${path}/${form.id}`} body={values} done={form.done} close={close}>
       {(error) => (
         <>
           {fields.map((field) => (
@@ -83,7 +87,7 @@ function Toolbar({ section }: { section: AccountSection }) {
   return (
     <FilterForm kind="accounts-filters" label={section.label} onSubmit={submit}>
       {section.states && (
-        <SelectFilter name="state" label="Status" options={section.states.map(({ id, label }) => [id, label])} />
+        <SelectFilter name="state" label={texts.status} options={section.states.map(({ id, label }) => [id, label])} />
       )}
       {section.search && (
         <>
@@ -99,7 +103,7 @@ function Toolbar({ section }: { section: AccountSection }) {
               onInput={(event) => setText(event.currentTarget.value)}
             />
           </label>
-          <button type="submit">Look up</button>
+          <button type="submit">{texts.section.lookUp}</button>
         </>
       )}
     </FilterForm>
@@ -107,13 +111,15 @@ function Toolbar({ section }: { section: AccountSection }) {
 }
 
 function Rows({ section, search }: { section: AccountSection; search: string }) {
-  const { label, states, columns, rowActions, empty } = section;
+  const { states, columns, rowActions, empty } = section;
+  const label = section.label;
   const state = place.value.params.get('state') ?? states?.[0]?.id;
   const query = new URLSearchParams({ ...(state && { state }), ...(section.search && search !== '' && { search }) });
   const list = usePages<PanelRow>(hrefOf(pathOf(section), query));
   const kind = states?.find(({ id }) => id === state)?.label ?? '';
+  const rows = `${kind} ${label}`.trim();
   const nothing = (
-    <Nothing title={`No ${`${kind} ${label}`.trim().toLowerCase()}`}>
+    <Nothing title={texts.section.none(language === 'en' ? rows.toLowerCase() : rows)}>
       <p>{empty}</p>
     </Nothing>
   );
@@ -138,7 +144,7 @@ function Content({ section }: { section: AccountSection }) {
   const search = place.value.params.get('search') ?? '';
   if (section.search === undefined || search !== '') return <Rows section={section} search={search} />;
   return (
-    <Nothing title="Look up an address">
+    <Nothing title={texts.section.lookUpAddress}>
       <p>{section.empty}</p>
     </Nothing>
   );
@@ -150,9 +156,9 @@ export function SectionPage({ section: id }: { section: string }) {
   const [version, setVersion] = useState(0);
   if (section === undefined)
     return (
-      <Page title="This page does not exist">
+      <Page title={texts.section.missing}>
         <p>
-          <a href={ACCOUNTS}>Go to the users</a>
+          <a href={ACCOUNTS}>{texts.section.toUsers}</a>
         </p>
       </Page>
     );

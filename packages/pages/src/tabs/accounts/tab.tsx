@@ -1,3 +1,4 @@
+import { texts } from './texts.ts';
 import './accounts.css';
 import type { ComponentChildren } from 'preact';
 import { Loaded, type Tab, TabLayout, useLoaded } from '../../console/kit.ts';
@@ -12,18 +13,18 @@ function Layout({ children }: { children: ComponentChildren }) {
   const loaded = useLoaded<AccountFacts>('/accounts/facts');
   if (loaded.data !== undefined) accountFacts.value = loaded.data;
   const sections = [
-    { path: ACCOUNTS, label: 'Users' },
-    ...(loaded.data?.sections ?? []).map(({ id, label }) => ({ path: `${ACCOUNTS}/${id}`, label })),
+    { path: ACCOUNTS, label: texts.users },
+    ...(loaded.data?.sections ?? []).map(({ id, label }) => ({ path: `${ACCOUNTS}/${id}`, label: label })),
   ];
   if (loaded.data === undefined)
     return (
       <main id="main" class="page tab-page">
-        <h1 tabindex={-1}>Accounts</h1>
+        <h1 tabindex={-1}>{texts.title}</h1>
         <Loaded from={loaded}>{() => null}</Loaded>
       </main>
     );
   return (
-    <TabLayout label="Accounts" sections={sections}>
+    <TabLayout label={texts.title} sections={sections}>
       {children}
     </TabLayout>
   );

@@ -93,8 +93,6 @@ export interface AccountFacts {
   hasStatus: boolean;
   /** Whether the app verifies e-mail addresses. */
   hasVerification: boolean;
-  /** The field that names a user. */
-  nameField: string | null;
   /** The columns that panels add to the list of users. */
   summaries: { id: string; label: string; kind: PanelValueKind }[];
   sections: AccountSection[];

@@ -13,6 +13,8 @@ import {
   usePages,
   useSearchField,
 } from '../../console/kit.ts';
+import { richText } from '../../kit/rich-text.ts';
+import { texts } from './texts.ts';
 import type { AccountFacts, AccountItem } from './types.ts';
 import { accountFacts, accountHref, Chips, ShownValue } from './values.tsx';
 
@@ -21,28 +23,43 @@ const FILTERS = ['q', 'role', 'status', 'sort'];
 /** The status of an account, and whether its address is verified. */
 export function AccountStatus({ account }: { account: Pick<AccountItem, 'isActive' | 'emailVerifiedAt'> }) {
   const { hasVerification } = accountFacts.value;
-  if (!account.isActive) return <Status kind="bad">Disabled</Status>;
-  if (hasVerification && account.emailVerifiedAt === null) return <Status kind="warn">Unverified</Status>;
-  return <Status kind="good">Active</Status>;
+  if (!account.isActive) return <Status kind="bad">{texts.states.disabled}</Status>;
+  if (hasVerification && account.emailVerifiedAt === null)
+    return <Status kind="warn">{texts.states.unverified}</Status>;
+  return <Status kind="good">{texts.states.active}</Status>;
 }
 
 function Filters() {
   const search = useSearchField('q');
   const { roles, hasStatus, hasVerification } = accountFacts.value;
   const statuses: [string, string][] = [
-    ['active', 'Active'],
-    ['disabled', 'Disabled'],
-    ['unverified', 'Unverified e-mail'],
+    ['active', texts.states.active],
+    ['disabled', texts.states.disabled],
+    ['unverified', texts.list.unverified],
   ];
   const offered = statuses.filter(([status]) => (status === 'unverified' ? hasVerification : hasStatus));
   return (
-    <FilterForm kind="accounts-filters" label="Filter the users" clears={FILTERS}>
+    <FilterForm kind="accounts-filters" label={texts.list.filter} clears={FILTERS}>
       <label class="accounts-search">
-        Search <input {...search} maxlength={200} placeholder="E-mail, name or id" />
+        {texts.list.search} <input {...search} maxlength={200} placeholder={texts.list.searchHint} />
       </label>
-      {roles && <SelectFilter name="role" label="Role" all="All roles" options={roles.map((role) => [role, role])} />}
-      {offered.length > 0 && <SelectFilter name="status" label="Status" all="All statuses" options={offered} />}
-      <SelectFilter name="sort" label="Order" all="Newest first" options={[['oldest', 'Oldest first']]} />
+      {roles && (
+        <SelectFilter
+          name="role"
+          label={texts.list.role}
+          all={texts.list.allRoles}
+          options={roles.map((role) => [role, role])}
+        />
+      )}
+      {offered.length > 0 && (
+        <SelectFilter name="status" label={texts.status} all={texts.list.allStatuses} options={offered} />
+      )}
+      <SelectFilter
+        name="sort"
+        label={texts.list.order}
+        all={texts.list.newest}
+        options={[['oldest', texts.list.oldest]]}
+      />
     </FilterForm>
   );
 }
@@ -66,21 +83,21 @@ function UserCell({ account: { id, name, email } }: { account: AccountItem }) {
 /** The columns of the list: what accounts have in this app, and what panels add. */
 function columnsOf({ roles, hasStatus, hasVerification, summaries }: AccountFacts): TableColumn<AccountItem>[] {
   const columns: (TableColumn<AccountItem> | false)[] = [
-    { name: 'user', label: 'User', render: (account) => <UserCell account={account} /> },
-    roles !== null && { name: 'roles', label: 'Roles', render: (account) => <Chips of={account.roles ?? []} /> },
+    { name: 'user', label: texts.user, render: (account) => <UserCell account={account} /> },
+    roles !== null && { name: 'roles', label: texts.roles, render: (account) => <Chips of={account.roles ?? []} /> },
     (hasStatus || hasVerification) && {
       name: 'status',
-      label: 'Status',
+      label: texts.status,
       render: (account) => <AccountStatus account={account} />,
     },
     ...summaries.map(
       ({ id, label, kind }): TableColumn<AccountItem> => ({
         name: `summary-${id}`,
-        label,
+        label: label,
         render: ({ summary }) => <ShownValue value={summary[id]} kind={kind} />,
       }),
     ),
-    { name: 'created', label: 'Created', render: ({ createdAt }) => createdAt && <Time value={createdAt} /> },
+    { name: 'created', label: texts.created, render: ({ createdAt }) => createdAt && <Time value={createdAt} /> },
   ];
   return columns.filter((column) => column !== false);
 }
@@ -88,17 +105,13 @@ function columnsOf({ roles, hasStatus, hasVerification, summaries }: AccountFact
 function NoUsers({ isFiltered }: { isFiltered: boolean }) {
   if (isFiltered)
     return (
-      <Nothing title="No user matches">
-        <p>
-          Change or clear the filters. The search looks for a part of the e-mail address or name, or for a whole id.
-        </p>
+      <Nothing title={texts.list.noMatch}>
+        <p>{texts.list.noMatchText}</p>
       </Nothing>
     );
   return (
-    <Nothing title="No users yet">
-      <p>
-        Users appear here when they register with <code>POST /api/auth/register</code>, or when you create one:
-      </p>
+    <Nothing title={texts.list.none}>
+      <p>{richText(texts.list.noneText, { route: <code>POST /api/auth/register</code> })}</p>
       <p>
         <code>npx belfry admin create --email you@example.com</code>
       </p>
@@ -112,15 +125,15 @@ export function UsersPage() {
   const list = usePages<AccountItem>(hrefOf('/accounts/users', query));
   return (
     <Page
-      title="Users"
-      intro="Everyone with an account. Open a user to see where they are signed in, and to help them."
-      actions={<ActionButton run={list.reload}>Refresh</ActionButton>}
+      title={texts.users}
+      intro={texts.list.intro}
+      actions={<ActionButton run={list.reload}>{texts.refresh}</ActionButton>}
     >
       <Filters />
       <div class="accounts-table">
         <Listing
           from={list}
-          label="Users"
+          label={texts.users}
           columns={columnsOf(accountFacts.value)}
           empty={<NoUsers isFiltered={query.size > 0} />}
         />

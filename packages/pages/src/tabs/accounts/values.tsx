@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals';
 import { app, RecordLink, Time, userResource } from '../../console/kit.ts';
+import { texts } from './texts.ts';
 import type { AccountFacts, PanelValue, PanelValueKind } from './types.ts';
 
 /** The path of the tab. */
@@ -16,7 +17,6 @@ export const accountFacts = signal<AccountFacts>({
   roles: null,
   hasStatus: false,
   hasVerification: false,
-  nameField: null,
   summaries: [],
   sections: [],
 });
@@ -24,7 +24,7 @@ export const accountFacts = signal<AccountFacts>({
 export const accountHref = (id: string) => `${ACCOUNTS}/users/${encodeURIComponent(id)}`;
 
 const Empty = () => (
-  <span class="empty-value" title="No value">
+  <span class="empty-value" title={texts.noValue}>
     –
   </span>
 );
@@ -55,7 +55,7 @@ function PanelRecord({ value }: { value: string }) {
   if (id === '') return <span>{resource}</span>;
   const isResource = app.value.resources.some(({ name }) => name === resource);
   return (
-    <span>
+    <span class="accounts-record">
       {resource} {isResource ? <RecordLink resource={resource} id={id} /> : <code>{id}</code>}
     </span>
   );
@@ -65,7 +65,7 @@ function PanelRecord({ value }: { value: string }) {
 export function ShownValue({ value, kind }: { value: PanelValue | undefined; kind?: PanelValueKind }) {
   if (value === null || value === undefined || value === '') return <Empty />;
   if (Array.isArray(value)) return <Chips of={value.map(String)} />;
-  if (typeof value === 'boolean') return value ? 'Yes' : 'No';
+  if (typeof value === 'boolean') return value ? texts.yes : texts.no;
   const text = String(value);
   const users = userResource();
   if (kind === 'time') return <Time value={text} />;

@@ -1,8 +1,11 @@
-import { app, Facts, RecordLink, sentenceCase, Time, userResource } from '../../console/kit.ts';
+import { app, Facts, type FieldInfo, RecordLink, sentenceCase, Time, userResource, Value } from '../../console/kit.ts';
+import { richText } from '../../kit/rich-text.ts';
+import { texts } from './texts.ts';
 import type { AuditEntry, FieldChange } from './types.ts';
 
 /** How a user acted, unless in a session. */
-const WAYS: Readonly<Record<string, string>> = { 'api-key': 'with an API key', console: 'in the console' };
+const WAYS: Readonly<Record<string, string>> = texts.entry.ways;
+const KINDS: Readonly<Record<string, string>> = texts.kinds;
 
 const findResource = (name: string | null) => app.value.resources.find((one) => one.name === name);
 
@@ -14,52 +17,56 @@ const inWords = (name: string) =>
 
 /** The label of a kind of records: `api-key` is “API key”. */
 export const kindText = (resource: string) =>
-  findResource(resource)?.label ?? inWords(resource.replaceAll('-', ' ')).replace(/^Api /, 'API ');
+  findResource(resource)?.label ?? KINDS[resource] ?? inWords(resource.replaceAll('-', ' '));
 
 const textOf = (value: unknown) =>
   value === undefined || value === null ? '–' : typeof value === 'string' ? value : JSON.stringify(value);
 
-/** A value of a field: a reference as a link with the label of the record. */
-function ChangedValue({ value, target }: { value: unknown; target: string | undefined }) {
-  // A masked value is not the id of a record.
-  if (target === undefined || typeof value !== 'string' || value.includes('*')) return textOf(value);
-  return <RecordLink resource={target} id={value} />;
+/** A value of a field as the console shows it; of a field that no longer exists, as it is. A reference links to the record. */
+function ChangedValue({ value, field }: { value: unknown; field: FieldInfo | undefined }) {
+  // A masked value has another form than the values of its field.
+  if (field === undefined || (typeof value === 'string' && value.includes('*'))) return <>{textOf(value)}</>;
+  if (field.type === 'ref' && field.target !== undefined && typeof value === 'string')
+    return <RecordLink resource={field.target} id={value} />;
+  return <Value field={field} value={value} />;
 }
 
 function ChangeList({ changes, resource }: { changes: Record<string, FieldChange>; resource: string | null }) {
   const fields = findResource(resource)?.fields ?? [];
+  const positionOf = (field: string) => fields.findIndex(({ name }) => name === field);
   return (
     <dl class="audit-changes">
-      {Object.entries(changes).map(([field, change]) => {
-        const info = fields.find(({ name }) => name === field);
-        const target = info?.type === 'ref' ? info.target : undefined;
-        const hasBefore = Object.hasOwn(change, 'from');
-        const hasValues = hasBefore || Object.hasOwn(change, 'to');
-        return (
-          <div key={field}>
-            <dt title={field}>{info?.label ?? inWords(field)}</dt>
-            <dd>
-              {hasValues ? (
-                <>
-                  {hasBefore && (
-                    <>
-                      <del>
-                        <ChangedValue value={change.from} target={target} />
-                      </del>{' '}
-                      →{' '}
-                    </>
-                  )}
-                  <ins>
-                    <ChangedValue value={change.to} target={target} />
-                  </ins>
-                </>
-              ) : (
-                'changed; the value is secret'
-              )}
-            </dd>
-          </div>
-        );
-      })}
+      {Object.entries(changes)
+        .toSorted(([a], [b]) => positionOf(a) - positionOf(b))
+        .map(([field, change]) => {
+          const info = fields.find(({ name }) => name === field);
+          const hasBefore = Object.hasOwn(change, 'from');
+          const hasValues = hasBefore || Object.hasOwn(change, 'to');
+          return (
+            <div key={field}>
+              <dt title={field}>{info?.label ?? inWords(field)}</dt>
+              <dd>
+                {hasValues ? (
+                  <>
+                    {hasBefore && (
+                      <>
+                        <del>
+                          <ChangedValue value={change.from} field={info} />
+                        </del>{' '}
+                        →{' '}
+                      </>
+                    )}
+                    <ins>
+                      <ChangedValue value={change.to} field={info} />
+                    </ins>
+                  </>
+                ) : (
+                  texts.entry.secret
+                )}
+              </dd>
+            </div>
+          );
+        })}
     </dl>
   );
 }
@@ -79,10 +86,13 @@ function Subject({ entry: { resource, record, user } }: { entry: AuditEntry }) {
 function Actor({ entry: { user, via } }: { entry: AuditEntry }) {
   const users = userResource();
   const way = via === null ? undefined : WAYS[via];
-  if (user === null) return <>{via === 'system' ? 'by the system' : (way ?? 'without a sign-in')}</>;
+  if (user === null) return <>{via === 'system' ? texts.entry.bySystem : (way ?? texts.entry.anonymous)}</>;
   return (
     <>
-      by {users ? <RecordLink resource={users.name} id={user} /> : 'a user'} {way}
+      {richText(texts.entry.by, {
+        user: users ? <RecordLink resource={users.name} id={user} /> : texts.entry.byUserWithoutName,
+      })}{' '}
+      {way}
     </>
   );
 }
@@ -90,20 +100,21 @@ function Actor({ entry: { user, via } }: { entry: AuditEntry }) {
 /** Everything that support needs to follow up an entry. */
 function Details({ entry }: { entry: AuditEntry }) {
   const { id, action, resource, record, user, via, ip, requestId, details } = entry;
+  const own = texts.entry;
   const code = (text: string | null) => text && <code>{text}</code>;
   return (
     <details class="audit-details">
-      <summary>Details</summary>
+      <summary>{own.details}</summary>
       <Facts
         of={[
-          ['Entry', id],
-          ['Action', code(action)],
-          ['Kind of record', code(resource)],
-          ['Id of the record', code(record)],
-          ['Id of the user', code(user)],
-          ['Signed in by', via],
-          ['IP address', code(ip)],
-          ['Request', code(requestId)],
+          [own.id, id],
+          [own.action, code(action)],
+          [own.kind, code(resource)],
+          [own.record, code(record)],
+          [own.user, code(user)],
+          [own.via, via],
+          [own.ip, code(ip)],
+          [own.request, code(requestId)],
           ...Object.entries(details ?? {}).map(
             ([name, value]) => [`${inWords(name)} (${name})`, textOf(value)] as const,
           ),

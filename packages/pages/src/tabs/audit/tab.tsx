@@ -1,3 +1,7 @@
+import { locale } from '../../kit/language.ts';
+import { numberText } from '../../kit/numbers.ts';
+import { richText } from '../../kit/rich-text.ts';
+import { texts } from './texts.ts';
 import './audit.css';
 import { useState } from 'preact/hooks';
 import {
@@ -38,35 +42,37 @@ function Filters({ facts }: { facts: AuditFacts | undefined }) {
   const submit = () => setParams({ record: record.trim() });
   const forget = () => setRecord('');
   return (
-    <FilterForm kind="audit-filters" label="Filter the trail" clears={FILTERS} onClear={forget} onSubmit={submit}>
+    <FilterForm kind="audit-filters" label={texts.filters.label} clears={FILTERS} onClear={forget} onSubmit={submit}>
       <SelectFilter
         name="action"
-        label="Action"
-        all="Any action"
+        label={texts.filters.action}
+        all={texts.filters.anyAction}
         options={choicesOf(
           'action',
-          (facts?.actions ?? []).map(({ action, words }) => [action, words]),
+          (facts?.actions ?? [])
+            .toSorted((a, b) => a.words.localeCompare(b.words, locale))
+            .map(({ action, words }) => [action, words] as const),
         )}
       />
       <SelectFilter
         name="resource"
-        label="Kind of record"
-        all="Any kind"
+        label={texts.filters.kind}
+        all={texts.filters.anyKind}
         options={choicesOf(
           'resource',
           (facts?.resources ?? []).map((name) => [name, kindText(name)]),
         )}
       />
       <label>
-        Id of the record
+        {texts.filters.record}
         <input
           value={record}
-          placeholder="any"
+          placeholder={texts.filters.any}
           onInput={(event) => setRecord(event.currentTarget.value)}
           onBlur={submit}
         />
       </label>
-      <UserFilter name="user" label="User" />
+      <UserFilter name="user" label={texts.filters.user} />
     </FilterForm>
   );
 }
@@ -76,14 +82,13 @@ function Verification({ result: { rows, broken, guarded } }: { result: Verificat
   if (broken !== null)
     return (
       <p class="banner bad" role="alert">
-        Entry {broken.id} is {broken.fault}. The {rows} entries before it are intact. Do not change the table; compare
-        it with a backup.
+        {texts.broken(broken.id, texts.faults[broken.fault], numberText(rows))}
       </p>
     );
   return (
     <p role="status" class="audit-result">
-      <Status kind={guarded ? 'good' : 'warn'}>{rows} entries are intact</Status>
-      {!guarded && ' The triggers that protect the table are missing or disabled. Run the migrations.'}
+      <Status kind={guarded ? 'good' : 'warn'}>{texts.intact(rows, numberText(rows))}</Status>
+      {!guarded && ` ${texts.unguarded}`}
     </p>
   );
 }
@@ -91,21 +96,17 @@ function Verification({ result: { rows, broken, guarded } }: { result: Verificat
 function NoEntries({ facts, isFiltered }: { facts: AuditFacts; isFiltered: boolean }) {
   if (isFiltered)
     return (
-      <Nothing title="No entry matches">
-        <p>Change or clear the filters.</p>
+      <Nothing title={texts.noMatch}>
+        <p>{texts.noMatchText}</p>
       </Nothing>
     );
   return (
-    <Nothing title="The trail is empty">
+    <Nothing title={texts.empty}>
       <p>
-        Sign-ins and changes of keys appear here.{' '}
-        {facts.audited.length === 0 ? (
-          <>
-            To record the changes of a resource, declare it with <code>audit: true</code>.
-          </>
-        ) : (
-          `So do the changes of ${facts.audited.map(kindText).join(', ')}.`
-        )}
+        {texts.emptyText}{' '}
+        {facts.audited.length === 0
+          ? richText(texts.emptyAudit, { code: <code>audit: true</code> })
+          : texts.emptyAudited(facts.audited.map(kindText).join(', '))}
       </p>
     </Nothing>
   );
@@ -121,18 +122,18 @@ function AuditPage() {
   };
   return (
     <Page
-      title="Audit trail"
-      intro={facts.data && `Entries are kept for ${facts.data.keepDays} days, and nobody can change them.`}
+      title={texts.title}
+      intro={facts.data && texts.intro(facts.data.keepDays)}
       actions={
         <>
-          <ActionButton run={list.reload}>Refresh</ActionButton>
-          <ActionButton run={verify}>Verify the chain</ActionButton>
+          <ActionButton run={list.reload}>{texts.refresh}</ActionButton>
+          <ActionButton run={verify}>{texts.verify}</ActionButton>
         </>
       }
     >
       {result && <Verification result={result} />}
       <Filters key={query.get('record')} facts={facts.data} />
-      <Section title="Entries, newest first">
+      <Section title={texts.entries}>
         <Listing from={list} empty={facts.data && <NoEntries facts={facts.data} isFiltered={query.size > 0} />}>
           {(rows) => (
             <ol class="audit-entries">

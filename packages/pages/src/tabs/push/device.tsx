@@ -16,6 +16,7 @@ import { DeviceState } from './devices.tsx';
 import { PLATFORMS, PUSH, UserLink } from './outcome.tsx';
 import type { DeviceDetails, SendResult } from './responses.ts';
 import { PushResults } from './results.tsx';
+import { texts } from './texts.ts';
 import { useSubmit } from './use-submit.ts';
 
 /** The interval in ms at which the device and its pushes are read. */
@@ -23,25 +24,27 @@ const READ_EVERY_MS = 1500;
 
 /** A form that sends a test to the device. */
 function TestForm({ path, onSent }: { path: string; onSent: () => Promise<void> }) {
-  const [title, setTitle] = useState('Test');
-  const [body, setBody] = useState('This is a test from the console.');
+  const [title, setTitle] = useState(texts.devicePage.testTitle);
+  const [body, setBody] = useState(texts.devicePage.testBody);
   const { message, errors, isRunning, props } = useSubmit(async () => {
     const { data } = await call<SendResult>(`${path}/test`, {
       method: 'POST',
       body: { title, body: body || undefined },
     });
     const error = data.results[0]?.error;
-    showToast(`Test: ${error ?? data.status}`, { kind: error === undefined ? 'done' : 'error' });
+    showToast(texts.devicePage.tested(error ?? texts.devicePage.results[data.status]), {
+      kind: error === undefined ? 'done' : 'error',
+    });
     await onSent();
   });
   return (
-    <form class="push-form" aria-label="Send a test" {...props}>
+    <form class="push-form" aria-label={texts.devicePage.test} {...props}>
       {message && (
         <p class="banner bad" role="alert">
           {message}
         </p>
       )}
-      <FormField form="test" name="title" label="Title" errors={errors}>
+      <FormField form="test" name="title" label={texts.messageTitle} errors={errors}>
         {(control) => (
           <input
             {...control}
@@ -52,30 +55,32 @@ function TestForm({ path, onSent }: { path: string; onSent: () => Promise<void> 
           />
         )}
       </FormField>
-      <FormField form="test" name="body" label="Body" errors={errors}>
+      <FormField form="test" name="body" label={texts.messageBody} errors={errors}>
         {(control) => (
           <input {...control} maxlength={2000} value={body} onInput={(event) => setBody(event.currentTarget.value)} />
         )}
       </FormField>
       <button type="submit" disabled={isRunning}>
-        Send a test
+        {texts.devicePage.test}
       </button>
     </form>
   );
 }
 
 function DeviceFacts({ device }: { device: DeviceDetails }) {
+  const own = texts.devicePage;
+  const platform = PLATFORMS[device.platform];
   return (
     <Facts
       of={[
-        ['User', <UserLink id={device.user} />],
-        ['Platform', `${PLATFORMS[device.platform]}${device.isSimulated ? ', simulated' : ''}`],
-        ['App version', device.appVersion],
-        ['Locale', device.locale],
-        ['Token', <code>{device.token}</code>],
-        ['Registered', <Time value={device.createdAt} />],
-        ['Last seen', <Time value={device.lastSeenAt} />],
-        ['Id', <code>{device.id}</code>],
+        [texts.user, <UserLink id={device.user} />],
+        [texts.platform, device.isSimulated ? own.simulated(platform) : platform],
+        [own.appVersion, device.appVersion],
+        [own.locale, device.locale],
+        [own.token, <code>{device.token}</code>],
+        [own.registered, <Time value={device.createdAt} />],
+        [own.lastSeen, <Time value={device.lastSeenAt} />],
+        [own.id, <code>{device.id}</code>],
       ]}
     />
   );
@@ -97,22 +102,22 @@ export function DevicePage({ id }: { id: string }) {
     }
     await navigate(`${PUSH}/devices`);
   };
-  const name = data && (data.name ?? PLATFORMS[data.platform]);
+  const name = data === undefined ? texts.device : (data.name ?? PLATFORMS[data.platform]);
   const question = {
-    title: `Remove “${name}”?`,
-    text: 'It receives no further messages until the app registers it again, which most apps do when they are opened.',
-    action: 'Remove',
+    title: texts.devicePage.question(name),
+    text: texts.devicePage.questionText,
+    action: texts.remove,
     isDangerous: true,
   };
   return (
     <Page
-      title={name ?? 'Device'}
-      back={{ href: `${PUSH}/devices`, label: 'Devices' }}
+      title={name}
+      back={{ href: `${PUSH}/devices`, label: texts.devices }}
       intro={data && <DeviceState state={data.state} />}
       actions={
         data && (
-          <ActionButton kind="danger quiet" run={remove} confirm={question} done="Removed">
-            Remove
+          <ActionButton kind="danger quiet" run={remove} confirm={question} done={texts.devicePage.removed}>
+            {texts.remove}
           </ActionButton>
         )
       }
@@ -121,17 +126,13 @@ export function DevicePage({ id }: { id: string }) {
         {(device) => (
           <>
             <DeviceFacts device={device} />
-            {device.state === 'expired' && (
-              <p class="banner warn push-note">
-                The session of this device has expired. The next push removes the device instead of reaching it.
-              </p>
-            )}
-            <Section title="Send a test">
+            {device.state === 'expired' && <p class="banner warn push-note">{texts.devicePage.expired}</p>}
+            <Section title={texts.devicePage.test}>
               <TestForm path={path} onSent={loaded.reload} />
             </Section>
-            <Section title="Newest pushes">
+            <Section title={texts.devicePage.pushes}>
               {device.pushes.length === 0 ? (
-                <p class="soft">No push has been sent to this device in the last 30 days.</p>
+                <p class="soft">{texts.devicePage.noPushes}</p>
               ) : (
                 <PushResults pushes={device.pushes} />
               )}

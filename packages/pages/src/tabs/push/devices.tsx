@@ -12,62 +12,61 @@ import {
   UserFilter,
   useLoaded,
 } from '../../console/kit.ts';
+import { richText } from '../../kit/rich-text.ts';
 import { PLATFORMS, PUSH, UserLink } from './outcome.tsx';
 import type { Device } from './responses.ts';
+import { texts } from './texts.ts';
 
 /** The interval in ms at which the list is read. */
 const READ_EVERY_MS = 3000;
 const FILTERS = ['user', 'platform'];
 
-const STATES = {
-  'signed-in': ['good', 'signed in'],
-  unbound: ['good', 'registered'],
-  expired: ['warn', 'session expired'],
-} as const;
+const KINDS = { 'signed-in': 'good', unbound: 'good', expired: 'warn' } as const;
 
 /** The state of a device. */
 export function DeviceState({ state }: Pick<Device, 'state'>) {
-  const [kind, text] = STATES[state];
-  return <Status kind={kind}>{text}</Status>;
+  return <Status kind={KINDS[state]}>{texts.deviceList.states[state]}</Status>;
 }
 
 const COLUMNS: TableColumn<Device>[] = [
   {
     name: 'name',
-    label: 'Device',
+    label: texts.device,
     render: ({ id, name, platform, isSimulated }) => (
       <>
         <a href={`${PUSH}/devices/${id}`}>{name ?? PLATFORMS[platform]}</a>{' '}
-        {isSimulated && <span class="chip">Simulated</span>}
+        {isSimulated && <span class="chip">{texts.simulated}</span>}
       </>
     ),
   },
-  { name: 'user', label: 'User', render: ({ user }) => <UserLink id={user} /> },
+  { name: 'user', label: texts.user, render: ({ user }) => <UserLink id={user} /> },
   {
     name: 'platform',
-    label: 'Platform',
+    label: texts.platform,
     render: ({ platform, appVersion }) => (
       <>
         {PLATFORMS[platform]} {appVersion && <span class="soft">{appVersion}</span>}
       </>
     ),
   },
-  { name: 'state', label: 'Status', render: ({ state }) => <DeviceState state={state} /> },
-  { name: 'seen', label: 'Last seen', render: ({ lastSeenAt }) => <Time value={lastSeenAt} /> },
+  { name: 'state', label: texts.status, render: ({ state }) => <DeviceState state={state} /> },
+  { name: 'seen', label: texts.deviceList.lastSeen, render: ({ lastSeenAt }) => <Time value={lastSeenAt} /> },
 ];
 
 function NoDevices({ isFiltered }: { isFiltered: boolean }) {
   if (isFiltered)
     return (
-      <Nothing title="No device matches">
-        <p>Change or clear the filters.</p>
+      <Nothing title={texts.deviceList.noMatch}>
+        <p>{texts.deviceList.noMatchText}</p>
       </Nothing>
     );
   return (
-    <Nothing title="No devices yet">
+    <Nothing title={texts.deviceList.none}>
       <p>
-        A device appears here when an app registers it for a signed-in user: <code>POST /api/auth/devices</code> with
-        its push token, or <code>client.push.registerWebPush()</code> in a browser.
+        {richText(texts.deviceList.noneText, {
+          route: <code>POST /api/auth/devices</code>,
+          call: <code>client.push.registerWebPush()</code>,
+        })}
       </p>
     </Nothing>
   );
@@ -78,12 +77,17 @@ export function DevicesPage() {
   const query = chosenParams([...FILTERS, 'after']);
   const list = useLoaded<Device[]>(hrefOf('/push/devices', query), { everyMs: READ_EVERY_MS });
   return (
-    <Page title="Devices" intro="Phones and browsers that receive push messages, newest first.">
-      <FilterForm kind="push-filters" label="Filter the devices" clears={FILTERS}>
-        <SelectFilter name="platform" label="Platform" all="All platforms" options={Object.entries(PLATFORMS)} />
-        <UserFilter name="user" label="User" />
+    <Page title={texts.devices} intro={texts.deviceList.intro}>
+      <FilterForm kind="push-filters" label={texts.deviceList.filter} clears={FILTERS}>
+        <SelectFilter
+          name="platform"
+          label={texts.platform}
+          all={texts.deviceList.allPlatforms}
+          options={Object.entries(PLATFORMS)}
+        />
+        <UserFilter name="user" label={texts.user} />
       </FilterForm>
-      <Listing from={list} label="Devices" columns={COLUMNS} empty={<NoDevices isFiltered={query.size > 0} />} />
+      <Listing from={list} label={texts.devices} columns={COLUMNS} empty={<NoDevices isFiltered={query.size > 0} />} />
     </Page>
   );
 }

@@ -1,8 +1,9 @@
 import { RecordLink, Status, type StatusKind, sentenceCase, userResource } from '../../console/kit.ts';
 import type { DeviceResult, Platform, PushStatus } from './responses.ts';
+import { texts } from './texts.ts';
 
 export const PUSH = '/console/push';
-export const PLATFORMS: Readonly<Record<Platform, string>> = { ios: 'iOS', android: 'Android', web: 'Browser' };
+export const PLATFORMS: Readonly<Record<Platform, string>> = texts.platforms;
 export const PUSH_STATUSES: PushStatus[] = ['sent', 'captured', 'partial', 'failed', 'no-devices', 'queued'];
 
 const KINDS: Readonly<Record<PushStatus, StatusKind>> = {
@@ -15,7 +16,7 @@ const KINDS: Readonly<Record<PushStatus, StatusKind>> = {
 };
 
 /** The status of a push in words. */
-export const statusText = (status: PushStatus) => sentenceCase(status.replaceAll('-', ' '));
+export const statusText = (status: PushStatus) => texts.statuses[status];
 
 /** The status of a push. */
 export function PushState({ status }: { status: PushStatus }) {
@@ -25,11 +26,11 @@ export function PushState({ status }: { status: PushStatus }) {
 /** What became of a notification on a device. */
 function outcomeOf({ ok, error, timeline }: DeviceResult): [kind: StatusKind, text: string] {
   const last = timeline.at(-1);
-  if (last?.event === 'opened') return ['good', 'opened'];
-  if (last?.event === 'receipt' && last.ok === false) return ['bad', last.error ?? 'failed later'];
-  if (ok === true) return ['good', last?.event === 'receipt' ? 'accepted, reported' : 'accepted'];
-  if (last?.event === 'retry') return ['warn', `${error}, will retry`];
-  return ok === false ? ['bad', error ?? 'failed'] : ['neutral', 'queued'];
+  if (last?.event === 'opened') return ['good', texts.outcomes.opened];
+  if (last?.event === 'receipt' && last.ok === false) return ['bad', last.error ?? texts.outcomes.failedLater];
+  if (ok === true) return ['good', last?.event === 'receipt' ? texts.outcomes.reported : texts.outcomes.accepted];
+  if (last?.event === 'retry') return ['warn', texts.outcomes.retry(error ?? texts.outcomes.failed)];
+  return ok === false ? ['bad', error ?? texts.outcomes.failed] : ['neutral', texts.outcomes.queued];
 }
 
 /** The outcome of a push for one device. */
@@ -46,12 +47,12 @@ interface MessageTexts {
 
 /** What names a message: its title, or its body. */
 export const titleOf = ({ title, body, isSilent }: MessageTexts): string =>
-  title ?? body ?? (isSilent ? 'Silent' : 'Without text');
+  title ?? body ?? (isSilent ? texts.titles.silent : texts.titles.none);
 
 /** A link to a user. */
 export function UserLink({ id }: { id: string | null }) {
   const users = userResource();
-  if (id === null) return <span class="soft">no user</span>;
+  if (id === null) return <span class="soft">{texts.noUser}</span>;
   if (users === undefined) return <code>{id}</code>;
   return (
     <span class="push-user">

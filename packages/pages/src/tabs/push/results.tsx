@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { Icon } from '../../console/kit.ts';
 import { Outcome, PLATFORMS, PUSH, titleOf, UserLink } from './outcome.tsx';
 import type { DeviceResult, PushOfDevice } from './responses.ts';
+import { texts } from './texts.ts';
 import { Timeline } from './timeline.tsx';
 
 /** Up to this number of results, all timelines are shown from the start. */
@@ -37,11 +38,11 @@ function Result({
           type="button"
           class="plain"
           aria-expanded={isOpen ? 'true' : 'false'}
-          aria-label={`Timeline of ${label}`}
+          aria-label={texts.results.timelineOf(label)}
           onClick={() => setChosen(!isOpen)}
         >
           <Icon name={isOpen ? 'down' : 'chevron'} />
-          Timeline
+          {texts.results.timeline}
         </button>
       </div>
       {isOpen && <Timeline device={result} />}
@@ -64,7 +65,7 @@ function DeviceName({ device: { device, name, token, isRegistered } }: { device:
 /** The results of a push, device by device. The timelines of failures are open. */
 export function DeviceResults({ devices }: { devices: DeviceResult[] }) {
   return (
-    <ol class="push-list" aria-label="Results by device">
+    <ol class="push-list" aria-label={texts.results.byDevice}>
       {devices.map((device) => (
         <Result
           key={device.device ?? device.token}
@@ -72,7 +73,7 @@ export function DeviceResults({ devices }: { devices: DeviceResult[] }) {
           name={<DeviceName device={device} />}
           about={
             <>
-              {PLATFORMS[device.platform]} · {device.transport ?? 'no transport'} · <UserLink id={device.user} />
+              {PLATFORMS[device.platform]} · {device.transport ?? texts.noTransport} · <UserLink id={device.user} />
             </>
           }
           label={device.name ?? device.token}
@@ -86,7 +87,7 @@ export function DeviceResults({ devices }: { devices: DeviceResult[] }) {
 /** The newest pushes to a device. The timeline of the first one is open. */
 export function PushResults({ pushes }: { pushes: PushOfDevice[] }) {
   return (
-    <ol class="push-list" aria-label="Newest pushes">
+    <ol class="push-list" aria-label={texts.results.newest}>
       {pushes.map((push, index) => (
         <Result
           key={push.push}

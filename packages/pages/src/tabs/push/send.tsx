@@ -13,9 +13,12 @@ import {
   timeOf,
   useLoaded,
 } from '../../console/kit.ts';
+import { numberText } from '../../kit/numbers.ts';
+import { richText } from '../../kit/rich-text.ts';
 import { PUSH, PushState, titleOf, UserLink } from './outcome.tsx';
 import type { Chunk, PushCounts, PushDetails } from './responses.ts';
 import { DeviceResults } from './results.tsx';
+import { texts } from './texts.ts';
 
 /** The interval in ms at which the push is read, because results arrive later and from other processes. */
 const READ_EVERY_MS = 3000;
@@ -26,23 +29,23 @@ interface DevicesMeta extends PageMeta {
   pages: number;
 }
 
-const COUNTS: readonly [name: keyof PushCounts, label: string, kind: 'good' | 'bad' | 'warn' | ''][] = [
-  ['devices', 'Devices', ''],
-  ['queued', 'Not tried yet', 'warn'],
-  ['accepted', 'Accepted', 'good'],
-  ['failed', 'Failed', 'bad'],
-  ['retrying', 'Retrying', 'warn'],
-  ['receiptsFailed', 'Failed later', 'bad'],
-  ['opened', 'Opened', 'good'],
+const COUNTS: readonly [name: keyof PushCounts, kind: 'good' | 'bad' | 'warn' | ''][] = [
+  ['devices', ''],
+  ['queued', 'warn'],
+  ['accepted', 'good'],
+  ['failed', 'bad'],
+  ['retrying', 'warn'],
+  ['receiptsFailed', 'bad'],
+  ['opened', 'good'],
 ];
 const ALWAYS_SHOWN = new Set<keyof PushCounts>(['devices', 'accepted', 'failed', 'opened']);
 
 function Counts({ counts }: { counts: PushCounts }) {
   return (
-    <ul class="figures push-totals" aria-label="Devices by result">
-      {COUNTS.filter(([name]) => ALWAYS_SHOWN.has(name) || counts[name] > 0).map(([name, label, kind]) => (
+    <ul class="figures push-totals" aria-label={texts.send.byResult}>
+      {COUNTS.filter(([name]) => ALWAYS_SHOWN.has(name) || counts[name] > 0).map(([name, kind]) => (
         <li key={name}>
-          <Figure label={label} value={counts[name]} kind={counts[name] > 0 ? kind : ''} />
+          <Figure label={texts.send.counts[name]} value={counts[name]} kind={counts[name] > 0 ? kind : ''} />
         </li>
       ))}
     </ul>
@@ -50,7 +53,8 @@ function Counts({ counts }: { counts: PushCounts }) {
 }
 
 function Audience({ audience: { users, devices } }: Pick<PushDetails, 'audience'>) {
-  const rest = (total: number, shown: number) => (total > shown ? ` and ${(total - shown).toLocaleString()} more` : '');
+  const rest = (total: number, shown: number) =>
+    total > shown ? ` ${texts.send.more(numberText(total - shown))}` : '';
   const parts = [
     users.total > 0 && (
       <span>
@@ -58,29 +62,26 @@ function Audience({ audience: { users, devices } }: Pick<PushDetails, 'audience'
         {rest(users.total, users.ids.length)}
       </span>
     ),
-    devices.total > 0 && (
-      <span>
-        {devices.total.toLocaleString()} {devices.total === 1 ? 'device' : 'devices'}
-      </span>
-    ),
+    devices.total > 0 && <span>{texts.count(devices.total, numberText(devices.total))}</span>,
   ].filter(Boolean);
-  return parts.length === 0 ? 'raw tokens' : <span class="push-audience">{parts}</span>;
+  return parts.length === 0 ? texts.rawTokens : <span class="push-audience">{parts}</span>;
 }
 
 const CHUNK_COLUMNS: TableColumn<Chunk>[] = [
-  { name: 'chunk', label: 'Chunk', render: ({ chunk }) => chunk },
+  { name: 'chunk', label: texts.send.chunk, render: ({ chunk }) => chunk },
   {
     name: 'transport',
-    label: 'Transport',
-    render: ({ transport }) => transport ?? <span class="soft">none accepts it</span>,
+    label: texts.send.transport,
+    render: ({ transport }) => transport ?? <span class="soft">{texts.send.noTransport}</span>,
   },
-  { name: 'devices', label: 'Devices', isNumber: true, render: ({ devices }) => devices },
-  { name: 'claims', label: 'Claims', isNumber: true, render: ({ claims }) => claims },
-  { name: 'answered', label: 'Attempted', render: ({ answeredAt }) => timeOf(answeredAt) ?? '–' },
+  { name: 'devices', label: texts.devices, isNumber: true, render: ({ devices }) => devices },
+  { name: 'claims', label: texts.send.claims, isNumber: true, render: ({ claims }) => claims },
+  { name: 'answered', label: texts.send.attempted, render: ({ answeredAt }) => timeOf(answeredAt) ?? '–' },
   {
     name: 'finished',
-    label: 'Finished',
-    render: ({ finishedAt, dueAt }) => (finishedAt ? timeOf(finishedAt) : <>next try {timeOf(dueAt)}</>),
+    label: texts.send.finished,
+    render: ({ finishedAt, dueAt }) =>
+      finishedAt ? timeOf(finishedAt) : richText(texts.send.nextTry, { time: timeOf(dueAt) }),
   },
 ];
 
@@ -93,18 +94,16 @@ function DevicePages({ page = 1, pages = 1 }: Partial<DevicesMeta>) {
     return hrefOf(path, changed);
   };
   return (
-    <nav class="more pager" aria-label="Pages of devices">
+    <nav class="more pager" aria-label={texts.send.pages}>
       {page > 1 && (
         <a class="button" href={hrefTo(page - 1)}>
-          Previous
+          {texts.send.previous}
         </a>
       )}
-      <span class="push-page soft">
-        {page} of {pages}
-      </span>
+      <span class="push-page soft">{texts.send.page(page, pages)}</span>
       {page < pages && (
         <a class="button" href={hrefTo(page + 1)}>
-          Next
+          {texts.send.next}
         </a>
       )}
     </nav>
@@ -115,11 +114,11 @@ function PushFacts({ push }: { push: PushDetails }) {
   return (
     <Facts
       of={[
-        ['To', <Audience audience={push.audience} />],
-        ['Created', timeOf(push.createdAt)],
-        ['Attempted', timeOf(push.finishedAt)],
-        ['Expires', timeOf(push.expiresAt)],
-        ['Id', <code>{push.id}</code>],
+        [texts.send.to, <Audience audience={push.audience} />],
+        [texts.send.created, timeOf(push.createdAt)],
+        [texts.send.attempted, timeOf(push.finishedAt)],
+        [texts.send.expires, timeOf(push.expiresAt)],
+        [texts.send.id, <code>{push.id}</code>],
       ]}
     />
   );
@@ -127,12 +126,9 @@ function PushFacts({ push }: { push: PushDetails }) {
 
 function Chunks({ chunks }: { chunks: Chunk[] }) {
   return (
-    <Section title="How it was sent">
-      <p class="part-text soft push-note">
-        Workers claim a push in chunks of up to 500 devices of one transport. Another claim follows for each retry, or
-        if a worker was lost.
-      </p>
-      <DataTable label="Chunks" rows={chunks} keyOf={({ chunk }) => chunk} columns={CHUNK_COLUMNS} />
+    <Section title={texts.send.how}>
+      <p class="part-text soft push-note">{texts.send.howText}</p>
+      <DataTable label={texts.send.chunks} rows={chunks} keyOf={({ chunk }) => chunk} columns={CHUNK_COLUMNS} />
     </Section>
   );
 }
@@ -145,8 +141,8 @@ export function SendPage({ id }: { id: string }) {
   const { data } = loaded;
   return (
     <Page
-      title={data ? titleOf({ ...data.message, isSilent: data.message.silent === true }) : 'Push'}
-      back={{ href: `${PUSH}/sends`, label: 'Sends' }}
+      title={data ? titleOf({ ...data.message, isSilent: data.message.silent === true }) : texts.title}
+      back={{ href: `${PUSH}/sends`, label: texts.send.sends }}
       intro={
         data && (
           <span role="status">
@@ -160,19 +156,17 @@ export function SendPage({ id }: { id: string }) {
           <>
             <Counts counts={push.counts} />
             <PushFacts push={push} />
-            <Section title="Devices">
+            <Section title={texts.devices}>
               {push.devices.length === 0 ? (
-                <p class="soft">
-                  {push.status === 'queued' ? 'The devices are being looked up.' : 'The recipients have no devices.'}
-                </p>
+                <p class="soft">{push.status === 'queued' ? texts.send.lookingUp : texts.send.noDevices}</p>
               ) : (
                 <DeviceResults devices={push.devices} />
               )}
               <DevicePages {...loaded.meta} />
             </Section>
             {push.chunks.length > 0 && <Chunks chunks={push.chunks} />}
-            <Section title="Message">
-              <Code text={JSON.stringify(push.message, null, 2)} label="JSON of the message" />
+            <Section title={texts.send.message}>
+              <Code text={JSON.stringify(push.message, null, 2)} label={texts.send.json} />
             </Section>
           </>
         )}

@@ -11,8 +11,10 @@ import {
   Time,
   useLoaded,
 } from '../../console/kit.ts';
+import { numberText } from '../../kit/numbers.ts';
 import { PUSH, PUSH_STATUSES, PushState, statusText, titleOf, UserLink } from './outcome.tsx';
 import type { ListedPush } from './responses.ts';
+import { texts } from './texts.ts';
 
 /** The interval in ms at which the list is read, because results arrive later and from other processes. */
 const READ_EVERY_MS = 3000;
@@ -22,17 +24,22 @@ const EXAMPLE = `await app.push.send({ to: user.id, title: 'Hello', body: 'Your 
 /** The recipients as the sender named them. */
 function Audience({ audience: { users, devices, user } }: ListedPush) {
   if (user !== null && devices === 0) return <UserLink id={user} />;
-  const parts = [users > 0 && `${users} users`, devices > 0 && `${devices} ${devices === 1 ? 'device' : 'devices'}`];
-  return parts.filter(Boolean).join(', ') || <span class="soft">raw tokens</span>;
+  const parts = [
+    users > 0 && texts.sends.users(users, numberText(users)),
+    devices > 0 && texts.count(devices, numberText(devices)),
+  ];
+  return parts.filter(Boolean).join(', ') || <span class="soft">{texts.rawTokens}</span>;
 }
 
 function Counts({ status, counts: { devices, accepted, failedLater } }: ListedPush) {
   const failed = status === 'queued' ? 0 : devices - accepted;
   return (
     <span class="push-counts">
-      {accepted} of {devices}
-      {failed > 0 && <span class="bad-text">{failed} failed</span>}
-      {failedLater !== null && failedLater > 0 && <span class="bad-text">{failedLater} failed later</span>}
+      {texts.sends.accepted(numberText(accepted), numberText(devices))}
+      {failed > 0 && <span class="bad-text">{texts.sends.failed(numberText(failed))}</span>}
+      {failedLater !== null && failedLater > 0 && (
+        <span class="bad-text">{texts.sends.failedLater(numberText(failedLater))}</span>
+      )}
     </span>
   );
 }
@@ -40,7 +47,7 @@ function Counts({ status, counts: { devices, accepted, failedLater } }: ListedPu
 const COLUMNS: TableColumn<ListedPush>[] = [
   {
     name: 'title',
-    label: 'Message',
+    label: texts.sends.message,
     render: (push) => (
       <>
         <a href={`${PUSH}/sends/${push.id}`}>
@@ -50,11 +57,11 @@ const COLUMNS: TableColumn<ListedPush>[] = [
       </>
     ),
   },
-  { name: 'status', label: 'Status', render: ({ status }) => <PushState status={status} /> },
-  { name: 'audience', label: 'To', render: (push) => <Audience {...push} /> },
-  { name: 'accepted', label: 'Accepted', render: (push) => <Counts {...push} /> },
-  { name: 'opened', label: 'Opened', isNumber: true, render: ({ counts }) => counts.opened ?? '–' },
-  { name: 'at', label: 'Sent', render: ({ createdAt }) => <Time value={createdAt} /> },
+  { name: 'status', label: texts.status, render: ({ status }) => <PushState status={status} /> },
+  { name: 'audience', label: texts.sends.to, render: (push) => <Audience {...push} /> },
+  { name: 'accepted', label: texts.sends.acceptedColumn, render: (push) => <Counts {...push} /> },
+  { name: 'opened', label: texts.sends.opened, isNumber: true, render: ({ counts }) => counts.opened ?? '–' },
+  { name: 'at', label: texts.sends.sent, render: ({ createdAt }) => <Time value={createdAt} /> },
 ];
 
 const STATUS_OPTIONS = PUSH_STATUSES.map((status) => [status, statusText(status)] as const);
@@ -62,17 +69,14 @@ const STATUS_OPTIONS = PUSH_STATUSES.map((status) => [status, statusText(status)
 function NoSends({ isFiltered }: { isFiltered: boolean }) {
   if (isFiltered)
     return (
-      <Nothing title="No push with this status">
-        <p>Choose another status.</p>
+      <Nothing title={texts.sends.noMatch}>
+        <p>{texts.sends.noMatchText}</p>
       </Nothing>
     );
   return (
-    <Nothing title="Nothing has been sent yet">
-      <p>
-        Pushes appear here with the result of each device. Send one with your code, or to a device of the section
-        “Devices”:
-      </p>
-      <Code text={EXAMPLE} label="A push message" />
+    <Nothing title={texts.sends.none}>
+      <p>{texts.sends.noneText}</p>
+      <Code text={EXAMPLE} label={texts.sends.example} />
     </Nothing>
   );
 }
@@ -82,11 +86,16 @@ export function SendsPage() {
   const query = chosenParams(['status', 'after']);
   const list = useLoaded<ListedPush[]>(hrefOf('/push/sends', query), { everyMs: READ_EVERY_MS });
   return (
-    <Page title="Sends" intro="Push messages, newest first. They are kept for 30 days.">
-      <FilterForm kind="push-filters" label="Filter the sends">
-        <SelectFilter name="status" label="Status" all="All statuses" options={STATUS_OPTIONS} />
+    <Page title={texts.sends.title} intro={texts.sends.intro}>
+      <FilterForm kind="push-filters" label={texts.sends.filter}>
+        <SelectFilter name="status" label={texts.status} all={texts.sends.allStatuses} options={STATUS_OPTIONS} />
       </FilterForm>
-      <Listing from={list} label="Sends" columns={COLUMNS} empty={<NoSends isFiltered={query.size > 0} />} />
+      <Listing
+        from={list}
+        label={texts.sends.title}
+        columns={COLUMNS}
+        empty={<NoSends isFiltered={query.size > 0} />}
+      />
     </Page>
   );
 }

@@ -1,3 +1,4 @@
+import { texts } from './texts.ts';
 import './push.css';
 import './simulator/notification.css';
 import './simulator/simulator.css';
@@ -16,13 +17,13 @@ const hasSimulator = () => app.value.mode === 'development';
 
 function PushLayout({ children }: { children: ComponentChildren }) {
   const sections = [
-    ...(hasSimulator() ? [{ path: PUSH, label: 'Simulator' }] : []),
-    { path: `${PUSH}/sends`, label: 'Sends' },
-    { path: `${PUSH}/devices`, label: 'Devices' },
-    { path: `${PUSH}/removed`, label: 'Removed devices' },
+    ...(hasSimulator() ? [{ path: PUSH, label: texts.sections.simulator }] : []),
+    { path: `${PUSH}/sends`, label: texts.sections.sends },
+    { path: `${PUSH}/devices`, label: texts.sections.devices },
+    { path: `${PUSH}/removed`, label: texts.sections.removed },
   ];
   return (
-    <TabLayout label="Push" sections={sections}>
+    <TabLayout label={texts.title} sections={sections}>
       {children}
     </TabLayout>
   );

@@ -1,23 +1,12 @@
 import { clockText, type StatusKind } from '../../console/kit.ts';
+import { dayText } from '../../kit/format.tsx';
 import type { DeviceResult, TimelineEntry } from './responses.ts';
+import { texts } from './texts.ts';
 
 function textOf({ event, ok }: TimelineEntry, transport: string | null): string {
-  switch (event) {
-    case 'queued':
-      return 'Stored';
-    case 'sent':
-      return `Passed to ${transport ?? 'no transport'}`;
-    case 'accepted':
-      return 'Accepted by the provider';
-    case 'refused':
-      return 'Refused';
-    case 'retry':
-      return 'Belfry tries again';
-    case 'receipt':
-      return ok ? 'The provider reported success' : 'The provider reported a failure';
-    case 'opened':
-      return 'Opened by the user';
-  }
+  if (event === 'sent') return texts.timeline.sent(transport ?? texts.noTransport);
+  if (event === 'receipt') return ok ? texts.timeline.success : texts.timeline.failure;
+  return texts.timeline[event];
 }
 
 function kindOf({ event, ok }: TimelineEntry): StatusKind {
@@ -31,7 +20,7 @@ function kindOf({ event, ok }: TimelineEntry): StatusKind {
 function timeText(at: string): string {
   const date = new Date(at);
   const time = clockText(date, { hasSeconds: true });
-  return date.toDateString() === new Date().toDateString() ? time : `${date.toLocaleDateString()} ${time}`;
+  return date.toDateString() === new Date().toDateString() ? time : `${dayText(date)} ${time}`;
 }
 
 /** What Belfry did about a failure that is final. */
@@ -40,10 +29,8 @@ function consequenceOf({ ok, device, isRegistered, timeline }: DeviceResult): st
   const isFinalFailure =
     (ok === false && last?.event === 'refused') || (last?.event === 'receipt' && last.ok === false);
   if (!isFinalFailure) return undefined;
-  if (device === null) return 'This is final. The push went to a raw token.';
-  return isRegistered
-    ? 'This is final. The device is still registered.'
-    : 'This is final. The device is no longer registered: Belfry removes devices that their provider reports as gone.';
+  if (device === null) return texts.timeline.finalToken;
+  return isRegistered ? texts.timeline.finalRegistered : texts.timeline.finalRemoved;
 }
 
 /** What happened to a push on one device, and what Belfry did about failures. */

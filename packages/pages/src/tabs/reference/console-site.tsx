@@ -21,6 +21,7 @@ import {
   sessionCaller,
   VISITOR,
 } from '../../reference/runner/caller.ts';
+import { texts } from './texts.ts';
 
 export const HOME = '/console/reference';
 
@@ -29,8 +30,8 @@ const KEY = 'belfry.console.reference.caller';
 
 const OWN_SESSION: SimpleCaller = {
   kind: 'console',
-  label: 'Your session',
-  explanation: 'With the session of this console. Requests have the rights of your own account.',
+  label: texts.callers.own,
+  explanation: texts.callers.ownText,
 };
 
 /** Returns the caller that was chosen before in this browser tab. */
@@ -70,11 +71,9 @@ function UserSession({ callers, isBusy, choose }: ChoiceProps) {
   return (
     <section class="reference-choice">
       <h3>
-        <label for="reference-user">As a user</label>
+        <label for="reference-user">{texts.callers.user}</label>
       </h3>
-      <p class="soft">
-        Starts a real session of the user, without a password or second factor. It ends when you choose another caller.
-      </p>
+      <p class="soft">{texts.callers.userText}</p>
       <div class="reference-row">
         <ReferencePicker
           id="reference-user"
@@ -88,7 +87,7 @@ function UserSession({ callers, isBusy, choose }: ChoiceProps) {
           disabled={isBusy || user === undefined}
           onClick={() => user && choose(async () => callers.choose(await startSession(user.id)))}
         >
-          Start session
+          {texts.callers.start}
         </button>
       </div>
     </section>
@@ -110,7 +109,7 @@ export function createConsoleSite({ limits, canStartSession }: SiteFacts): Site 
     Page,
     callers: createConsoleCallers(),
     CallerChoice: canStartSession ? UserSession : undefined,
-    tokenText: 'Tokens stay in this browser tab and are forgotten when it is closed.',
+    tokenText: texts.callers.tokenText,
     totalLimit: limits.all,
     warnsOfProduction: app.value.mode === 'production',
   };

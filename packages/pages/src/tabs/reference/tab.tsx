@@ -1,3 +1,4 @@
+import { texts } from './texts.ts';
 import '../../reference/layout.css';
 import '../../reference/reference.css';
 import '../../reference/runner/runner.css';
@@ -17,9 +18,9 @@ import { MapPage } from './map/map-page.tsx';
 
 const MAP = `${HOME}/map/`;
 const SECTIONS = [
-  { path: HOME, label: 'Reference' },
-  { path: `${MAP}resources`, label: 'Map' },
-  { path: `${MAP}access`, label: 'Access' },
+  { path: HOME, label: texts.sections.reference },
+  { path: `${MAP}resources`, label: texts.sections.map },
+  { path: `${MAP}access`, label: texts.sections.access },
 ];
 
 /** The sections, and beside the reference the list of all routes, which stays while the user goes from one to another. */
@@ -33,7 +34,7 @@ function Layout({ children }: { children: ComponentChildren }) {
   return (
     <div class={`reference-layout ${className}`}>
       <div class="reference-side">
-        <nav class="reference-sections" aria-label="API">
+        <nav class="reference-sections" aria-label={texts.sections.label}>
           {SECTIONS.map((section) => (
             <a key={section.path} href={section.path} aria-current={isCurrent(section) ? 'page' : undefined}>
               {section.label}
@@ -52,7 +53,7 @@ function WithReference({ children }: { children: (reference: Reference) => Compo
   const reference = useReference();
   if (reference.data !== undefined) return <>{children(reference.data)}</>;
   return (
-    <Page title="API reference">
+    <Page title={texts.title}>
       <Loaded from={reference}>{() => null}</Loaded>
     </Page>
   );

@@ -1,14 +1,15 @@
 import { BarChart, type ChartPoint, Choice, clockText, place, setParams } from '../../console/kit.ts';
+import { locale } from '../../kit/language.ts';
+import { numberText } from '../../kit/numbers.ts';
 import type { Chart, ChartRange, DeliveryCounts } from './responses.ts';
+import { texts } from './texts.ts';
 
-const dayFormat = new Intl.DateTimeFormat(undefined, {
+const dayFormat = new Intl.DateTimeFormat(locale, {
   weekday: 'short',
   day: 'numeric',
   month: 'short',
   timeZone: 'UTC',
 });
-
-const RANGES: Readonly<Record<ChartRange, string>> = { day: 'Last 24 hours', week: 'Last 7 days' };
 
 /** The range of charts that the address names. */
 export const chosenRange = (): ChartRange => (place.value.params.get('range') === 'week' ? 'week' : 'day');
@@ -16,7 +17,14 @@ export const chosenRange = (): ChartRange => (place.value.params.get('range') ==
 /** Chooses the range of charts, in the address. */
 export function RangeChoice() {
   const choose = (range: string) => setParams({ range: range === 'day' ? undefined : range }, { replace: true });
-  return <Choice label="Time range" options={Object.entries(RANGES)} value={chosenRange()} onChange={choose} />;
+  return (
+    <Choice
+      label={texts.chart.range}
+      options={Object.entries(texts.chart.ranges)}
+      value={chosenRange()}
+      onChange={choose}
+    />
+  );
 }
 
 /** A chart of deliveries, by the hour or day of their events. */
@@ -25,19 +33,15 @@ export function DeliveryChart({ chart: { range, bars, newest } }: { chart: Chart
   const points: ChartPoint[] = bars.map(({ at, succeeded, failed, pending }) => ({
     label: labelOf(at),
     parts: [
-      { kind: 'good', name: 'Succeeded', value: succeeded },
-      { kind: 'bad', name: 'Failed', value: failed },
-      { kind: 'neutral', name: 'Waiting', value: pending },
+      { kind: 'good', name: texts.chart.succeeded, value: succeeded },
+      { kind: 'bad', name: texts.chart.failed, value: failed },
+      { kind: 'neutral', name: texts.chart.waiting, value: pending },
     ],
   }));
   return (
     <div class="card webhooks-chart">
-      <BarChart label={`Deliveries by result, ${RANGES[range].toLowerCase()}`} points={points} />
-      {newest !== null && (
-        <p class="soft webhooks-note">
-          Counts the newest {newest.toLocaleString('en')} deliveries; earlier ones are left out.
-        </p>
-      )}
+      <BarChart label={texts.chart.labels[range]} points={points} />
+      {newest !== null && <p class="soft webhooks-note">{texts.chart.newest(numberText(newest))}</p>}
     </div>
   );
 }

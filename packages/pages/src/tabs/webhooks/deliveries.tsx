@@ -14,6 +14,7 @@ import {
   useLoaded,
   usePages,
 } from '../../console/kit.ts';
+import { numberText } from '../../kit/numbers.ts';
 import { EndpointChoice, ID } from './endpoint-choice.tsx';
 import type { DeliveriesMeta, Delivery, EventSummary } from './responses.ts';
 import {
@@ -27,13 +28,14 @@ import {
   UrlText,
   When,
 } from './states.tsx';
+import { texts } from './texts.ts';
 
 const TEST = 'webhook.test';
 
 const COLUMNS: TableColumn<Delivery>[] = [
   {
     name: 'type',
-    label: 'Event',
+    label: texts.event,
     render: ({ id, type }) => (
       <a href={`${HOME}/deliveries/${id}`}>
         <EventName name={type} />
@@ -42,7 +44,7 @@ const COLUMNS: TableColumn<Delivery>[] = [
   },
   {
     name: 'status',
-    label: 'Status',
+    label: texts.status,
     render: (delivery) => (
       <>
         <DeliveryState delivery={delivery} />
@@ -56,7 +58,7 @@ const COLUMNS: TableColumn<Delivery>[] = [
   },
   {
     name: 'endpoint',
-    label: 'Endpoint',
+    label: texts.endpoint,
     render: ({ endpoint }) =>
       endpoint && (
         <a href={endpointHref(endpoint.id)}>
@@ -64,14 +66,14 @@ const COLUMNS: TableColumn<Delivery>[] = [
         </a>
       ),
   },
-  { name: 'owner', label: 'Owner', render: ({ endpoint }) => endpoint && <Owner id={endpoint.owner} /> },
-  { name: 'outcome', label: 'Last attempt', render: outcomeText },
-  { name: 'attempts', label: 'Attempts', isNumber: true, render: ({ attempts }) => attempts },
-  { name: 'createdAt', label: 'Created', render: ({ createdAt }) => <When value={createdAt} /> },
+  { name: 'owner', label: texts.owner, render: ({ endpoint }) => endpoint && <Owner id={endpoint.owner} /> },
+  { name: 'outcome', label: texts.deliveries.lastAttempt, render: outcomeText },
+  { name: 'attempts', label: texts.deliveries.attempts, isNumber: true, render: ({ attempts }) => attempts },
+  { name: 'createdAt', label: texts.deliveries.created, render: ({ createdAt }) => <When value={createdAt} /> },
 ];
 
 const COLUMNS_OF_ONE_ENDPOINT = COLUMNS.filter(({ name }) => name !== 'endpoint' && name !== 'owner');
-const STATUS_OPTIONS = Object.entries(DELIVERY_STATES).map(([status, text]) => [status, sentenceCase(text)] as const);
+const STATUS_OPTIONS = DELIVERY_STATES.map((status) => [status, sentenceCase(texts.deliveryStates[status])] as const);
 
 /** Limits a list of deliveries, in the address. `hasEndpoint`: whether an endpoint can be chosen. */
 function Filters({ hasEndpoint = false }) {
@@ -81,12 +83,12 @@ function Filters({ hasEndpoint = false }) {
   const chosen = params.get('event');
   const offered = chosen === null || names.includes(chosen) ? names : [chosen, ...names];
   return (
-    <FilterForm kind="webhooks-filters" label="Filter the deliveries" clears={['status', 'event', 'endpoint']}>
-      <SelectFilter name="status" label="Status" all="All statuses" options={STATUS_OPTIONS} />
+    <FilterForm kind="webhooks-filters" label={texts.deliveries.filter} clears={['status', 'event', 'endpoint']}>
+      <SelectFilter name="status" label={texts.status} all={texts.allStatuses} options={STATUS_OPTIONS} />
       <SelectFilter
         name="event"
-        label="Event"
-        all="All events"
+        label={texts.event}
+        all={texts.allEvents}
         options={offered.map((name) => [name, name] as const)}
       />
       {hasEndpoint && (
@@ -107,14 +109,16 @@ export function EndpointDeliveries({ id }: { id: string }) {
   const list = usePages<Delivery>(
     hrefOf(`/webhooks/endpoints/${id}/deliveries`, new URLSearchParams([...filters, ['limit', '20']])),
   );
-  const why =
-    filters.size > 0
-      ? 'No delivery matches the filter.'
-      : 'Nothing was sent to this endpoint yet. Send a test to see its first delivery.';
+  const why = filters.size > 0 ? texts.deliveries.noMatchOfEndpoint : texts.deliveries.noneOfEndpoint;
   return (
     <>
       <Filters />
-      <Listing from={list} label="Deliveries" columns={COLUMNS_OF_ONE_ENDPOINT} empty={<p class="soft">{why}</p>} />
+      <Listing
+        from={list}
+        label={texts.deliveries.title}
+        columns={COLUMNS_OF_ONE_ENDPOINT}
+        empty={<p class="soft">{why}</p>}
+      />
     </>
   );
 }
@@ -129,23 +133,23 @@ export function DeliveriesPage() {
   const isFiltered = filters.size > 0 || chosen !== null;
   const isSearchingOn = list.rows?.length === 0 && list.next !== null;
   const why = isSearchingOn
-    ? `None of the newest ${list.meta.searched?.toLocaleString('en')} deliveries matches. Search on, or change the filters.`
+    ? texts.deliveries.searched(numberText(list.meta.searched ?? 0))
     : isFiltered
-      ? 'Change or clear the filters.'
-      : 'A delivery is created for each event and each endpoint that subscribes to it.';
+      ? texts.changeFilters
+      : texts.deliveries.noneText;
   return (
     <Page
-      title="Deliveries"
-      intro="What was sent to the endpoints of all users, newest first."
-      actions={<ActionButton run={list.reload}>Refresh</ActionButton>}
+      title={texts.deliveries.title}
+      intro={texts.deliveries.intro}
+      actions={<ActionButton run={list.reload}>{texts.refresh}</ActionButton>}
     >
       <Filters hasEndpoint={true} />
       <Listing
         from={list}
-        label="Deliveries"
+        label={texts.deliveries.title}
         columns={chosen === null ? COLUMNS : COLUMNS_OF_ONE_ENDPOINT}
         empty={
-          <Nothing title={isFiltered ? 'No delivery matches' : 'Nothing was sent yet'}>
+          <Nothing title={isFiltered ? texts.deliveries.noMatch : texts.deliveries.none}>
             <p>{why}</p>
           </Nothing>
         }

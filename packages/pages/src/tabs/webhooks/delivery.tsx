@@ -14,14 +14,16 @@ import {
   timeOf,
   useLoaded,
 } from '../../console/kit.ts';
+import { richText } from '../../kit/rich-text.ts';
 import type { Attempt, DeliveryContent, DeliveryDetails } from './responses.ts';
 import { DeliveryState, endpointHref, HOME, Owner, outcomeText, UrlText } from './states.tsx';
+import { texts } from './texts.ts';
 
 const REFRESH_MS = 3000;
 const SEND_AGAIN = {
-  title: 'Send this delivery again?',
-  text: 'It was delivered already. Its receiver gets the same message id, and should skip it.',
-  action: 'Send again',
+  title: texts.delivery.question,
+  text: texts.delivery.questionText,
+  action: texts.sendAgain,
 };
 
 const headersText = (headers: Record<string, string>) =>
@@ -44,14 +46,14 @@ function Body({ body, isBodyCut }: DeliveryContent) {
   const formatted = formatJson(body);
   return (
     <>
-      <Code text={isRaw || formatted === undefined ? body : formatted} label="Body of the request" />
+      <Code text={isRaw || formatted === undefined ? body : formatted} label={texts.delivery.requestBody} />
       <p class="soft webhooks-note">
-        {isBodyCut && 'The body is longer; this is its start. '}
+        {isBodyCut && `${texts.delivery.cut} `}
         {formatted !== undefined && (
           <>
-            {isRaw ? 'As it is sent, byte for byte.' : 'Shown with line breaks, which the signed body does not have.'}
+            {isRaw ? texts.delivery.asSent : texts.delivery.formatted}
             <button type="button" class="plain" onClick={() => setRaw(!isRaw)}>
-              {isRaw ? 'Format' : 'Show as sent'}
+              {isRaw ? texts.delivery.format : texts.delivery.showAsSent}
             </button>
           </>
         )}
@@ -64,41 +66,34 @@ function Content({ delivery, content }: { delivery: DeliveryDetails; content: De
   const { statusCode, endpoint } = delivery;
   return (
     <>
-      <Section title="Request">
+      <Section title={texts.delivery.request}>
         <p class="webhooks-request">
           <b>POST</b> <code>{endpoint.url}</code>
         </p>
         {content.headers === null ? (
-          <p class="soft">No attempt was made yet, so nothing is signed.</p>
+          <p class="soft">{texts.delivery.notSigned}</p>
         ) : (
           <>
-            <Code text={headersText(content.headers)} label="Headers of the last attempt" />
-            <p class="soft webhooks-note">
-              The headers of the last attempt. The signature is computed with the current secret, so it differs from
-              what was sent before a rotation.
-            </p>
+            <Code text={headersText(content.headers)} label={texts.delivery.headers} />
+            <p class="soft webhooks-note">{texts.delivery.headersNote}</p>
           </>
         )}
         <Body {...content} />
       </Section>
-      <Section title="Response">
+      <Section title={texts.delivery.response}>
         {content.response === null ? (
-          <p class="soft">
-            {statusCode === null ? 'The receiver did not respond.' : `Status ${statusCode}, without a body.`}
-          </p>
+          <p class="soft">{statusCode === null ? texts.delivery.noResponse : texts.delivery.withoutBody(statusCode)}</p>
         ) : (
           <>
-            <p class="webhooks-status">Status {statusCode}</p>
+            <p class="webhooks-status">{texts.delivery.responseStatus(statusCode)}</p>
             {content.response === '' ? (
-              <p class="soft">The response has no body.</p>
+              <p class="soft">{texts.delivery.emptyBody}</p>
             ) : (
-              <Code text={content.response} label="Body of the response" />
+              <Code text={content.response} label={texts.delivery.responseBody} />
             )}
           </>
         )}
-        <p class="soft webhooks-note">
-          The start of the body is stored, up to 1 KB. Headers of responses are not stored.
-        </p>
+        <p class="soft webhooks-note">{texts.delivery.stored}</p>
       </Section>
     </>
   );
@@ -107,17 +102,14 @@ function Content({ delivery, content }: { delivery: DeliveryDetails; content: De
 /** Says why there is no content. `onReveal`: shows it, if it is only encrypted. */
 function HiddenContent({ onReveal }: { onReveal: (() => Promise<void>) | undefined }) {
   return (
-    <Section title="Request and response">
+    <Section title={texts.delivery.hidden}>
       <p class="banner warn">
         {onReveal === undefined ? (
-          'The owner of the endpoint may no longer read the data of this event, so it is neither sent again nor shown.'
+          texts.delivery.notReadable
         ) : (
           <>
-            <span>
-              The body has values of encrypted fields, so it is stored encrypted. Showing it is recorded in the audit
-              trail.
-            </span>
-            <ActionButton run={onReveal}>Reveal</ActionButton>
+            <span>{texts.delivery.encrypted}</span>
+            <ActionButton run={onReveal}>{texts.delivery.reveal}</ActionButton>
           </>
         )}
       </p>
@@ -126,26 +118,26 @@ function HiddenContent({ onReveal }: { onReveal: (() => Promise<void>) | undefin
 }
 
 function Attempts({ attempts }: { attempts: Attempt[] }) {
-  if (attempts.length === 0) return <p class="soft">No attempt was made yet.</p>;
+  if (attempts.length === 0) return <p class="soft">{texts.delivery.noAttempt}</p>;
   const longest = Math.max(1, ...attempts.map(({ durationMs }) => durationMs ?? 0));
   const rows = attempts.map((attempt, index) => ({ ...attempt, id: index + 1 }));
   return (
     <DataTable
-      label="Attempts"
+      label={texts.delivery.attempts}
       rows={rows}
       columns={[
-        { name: 'number', label: 'Attempt', render: ({ id }) => id },
-        { name: 'at', label: 'Time', render: ({ at }) => <Time value={at} /> },
+        { name: 'number', label: texts.delivery.attempt, render: ({ id }) => id },
+        { name: 'at', label: texts.delivery.time, render: ({ at }) => <Time value={at} /> },
         {
           name: 'outcome',
-          label: 'Result',
+          label: texts.delivery.result,
           render: ({ error, statusCode }) => (
             <span class={error === null ? '' : 'bad-text'}>{outcomeText({ error, statusCode, durationMs: null })}</span>
           ),
         },
         {
           name: 'duration',
-          label: 'Duration',
+          label: texts.delivery.duration,
           render: ({ durationMs }) =>
             durationMs === null ? (
               '–'
@@ -168,16 +160,16 @@ function DeliveryActions({ delivery, onRetry }: { delivery: DeliveryDetails; onR
   return (
     <>
       <a class="button" href={`${HOME}/explain?${new URLSearchParams({ endpoint: endpoint.id, event: id })}`}>
-        Explain
+        {texts.delivery.explain}
       </a>
       <ActionButton
         kind="primary"
         run={onRetry}
         confirm={status === 'succeeded' ? SEND_AGAIN : undefined}
-        done="The delivery is sent again"
+        done={texts.delivery.sentAgain}
         disabled={status === 'sending' || !endpoint.enabled}
       >
-        Send again
+        {texts.sendAgain}
       </ActionButton>
     </>
   );
@@ -188,20 +180,20 @@ function DeliveryFacts({ delivery }: { delivery: DeliveryDetails }) {
   return (
     <Facts
       of={[
-        ['Status', <DeliveryState delivery={delivery} />],
-        ['Last attempt', outcomeText(delivery)],
-        ['Next attempt', timeOf(delivery.nextAttemptAt)],
+        [texts.status, <DeliveryState delivery={delivery} />],
+        [texts.delivery.lastAttempt, outcomeText(delivery)],
+        [texts.delivery.nextAttempt, timeOf(delivery.nextAttemptAt)],
         [
-          'Endpoint',
+          texts.endpoint,
           <a href={endpointHref(endpoint.id)}>
             <UrlText url={endpoint.url} />
           </a>,
         ],
-        ['Owner', <Owner id={endpoint.owner} />],
-        ['Created', <Time value={delivery.createdAt} />],
-        ['Size of the body', bytesText(delivery.bytes)],
-        ['Message id', <code>{delivery.messageId}</code>],
-        ['Event id', <code>{delivery.eventId}</code>],
+        [texts.owner, <Owner id={endpoint.owner} />],
+        [texts.delivery.created, <Time value={delivery.createdAt} />],
+        [texts.delivery.size, bytesText(delivery.bytes)],
+        [texts.delivery.messageId, <code>{delivery.messageId}</code>],
+        [texts.delivery.eventId, <code>{delivery.eventId}</code>],
       ]}
     />
   );
@@ -222,16 +214,12 @@ export function DeliveryPage({ id }: { id: string }) {
   };
   const back =
     data === undefined
-      ? { href: `${HOME}/deliveries`, label: 'Deliveries' }
-      : { href: endpointHref(data.endpoint.id), label: 'Endpoint' };
+      ? { href: `${HOME}/deliveries`, label: texts.deliveries.title }
+      : { href: endpointHref(data.endpoint.id), label: texts.endpoint };
   return (
     <Page
-      title={data?.type ?? 'Delivery'}
-      intro={
-        <>
-          Delivery <code>{id}</code>
-        </>
-      }
+      title={data?.type ?? texts.delivery.title}
+      intro={richText(texts.delivery.intro, { id: <code>{id}</code> })}
       back={back}
       actions={data && <DeliveryActions delivery={data} onRetry={retry} />}
     >
@@ -241,7 +229,7 @@ export function DeliveryPage({ id }: { id: string }) {
           return (
             <>
               <DeliveryFacts delivery={delivery} />
-              <Section title="Attempts">
+              <Section title={texts.delivery.attempts}>
                 <Attempts attempts={delivery.attemptLog} />
               </Section>
               {content === null ? (

@@ -3,6 +3,7 @@ import { EndpointForm, type EndpointValues } from './endpoint-form.tsx';
 import type { Endpoint, NewSecret } from './responses.ts';
 import { showSecret } from './secret.tsx';
 import { endpointHref, HOME } from './states.tsx';
+import { texts } from './texts.ts';
 
 /** Creates an endpoint for a chosen owner. */
 export function NewEndpointPage() {
@@ -12,7 +13,7 @@ export function NewEndpointPage() {
     return endpointHref(data.id);
   };
   return (
-    <Page title="Create an endpoint" back={{ href: `${HOME}/endpoints`, label: 'Endpoints' }}>
+    <Page title={texts.createEndpoint} back={{ href: `${HOME}/endpoints`, label: texts.endpoints.title }}>
       <EndpointForm onSubmit={create} cancelHref={`${HOME}/endpoints`} />
     </Page>
   );
@@ -24,11 +25,11 @@ export function EditEndpointPage({ id }: { id: string }) {
   const loaded = useLoaded<Endpoint>(path);
   const save = async (body: EndpointValues) => {
     await call(path, { method: 'PATCH', body });
-    showToast('Saved');
+    showToast(texts.form.saved);
     return endpointHref(id);
   };
   return (
-    <Page title="Edit the endpoint" back={{ href: endpointHref(id), label: 'Endpoint' }}>
+    <Page title={texts.form.editTitle} back={{ href: endpointHref(id), label: texts.endpoint }}>
       <Loaded from={loaded}>
         {(endpoint) => <EndpointForm endpoint={endpoint} onSubmit={save} cancelHref={endpointHref(id)} />}
       </Loaded>

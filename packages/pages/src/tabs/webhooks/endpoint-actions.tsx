@@ -2,24 +2,25 @@ import { ActionButton, call, navigate } from '../../console/kit.ts';
 import type { Delivery, Endpoint, NewSecret } from './responses.ts';
 import { showSecret } from './secret.tsx';
 import { HOME } from './states.tsx';
+import { texts } from './texts.ts';
 
 /** The reasons for which only the owner can enable an endpoint again. */
 const ONLY_OWNER: readonly (string | null)[] = ['password_reset', 'key_ended'];
 
 const DISABLE = {
-  title: 'Disable this endpoint?',
-  text: 'Nothing is sent to it until it is enabled again. Deliveries wait.',
-  action: 'Disable',
+  title: texts.actions.disableQuestion,
+  text: texts.actions.disableText,
+  action: texts.actions.disable,
 };
 const ROTATE = {
-  title: 'Replace the secret?',
-  text: 'The new secret is shown once. For a grace period, messages are signed with both.',
-  action: 'Replace',
+  title: texts.actions.rotateQuestion,
+  text: texts.actions.rotateText,
+  action: texts.actions.replace,
 };
 const DELETE = {
-  title: 'Delete this endpoint?',
-  text: 'Its deliveries are deleted, too. This cannot be undone.',
-  action: 'Delete',
+  title: texts.actions.deleteQuestion,
+  text: texts.actions.deleteText,
+  action: texts.actions.delete,
   isDangerous: true,
 };
 
@@ -37,12 +38,16 @@ function EnabledButton({ endpoint, path, onChanged }: ActionsProps) {
     await onChanged();
   };
   return enabled ? (
-    <ActionButton run={toggle} done="Disabled" disabled={!isOwnerActive} confirm={DISABLE}>
-      Disable
+    <ActionButton run={toggle} done={texts.actions.disabled} disabled={!isOwnerActive} confirm={DISABLE}>
+      {texts.actions.disable}
     </ActionButton>
   ) : (
-    <ActionButton run={toggle} done="Enabled" disabled={!isOwnerActive || ONLY_OWNER.includes(disabledReason)}>
-      Enable
+    <ActionButton
+      run={toggle}
+      done={texts.actions.enabled}
+      disabled={!isOwnerActive || ONLY_OWNER.includes(disabledReason)}
+    >
+      {texts.actions.enable}
     </ActionButton>
   );
 }
@@ -67,17 +72,17 @@ export function EndpointActions({
   return (
     <>
       <ActionButton kind="primary" run={test} disabled={!enabled || !isOwnerActive}>
-        Send a test
+        {texts.actions.test}
       </ActionButton>
       <a class="button" href={`${HOME}/endpoints/${id}/edit`}>
-        Edit
+        {texts.actions.edit}
       </a>
       <EnabledButton {...props} />
       <ActionButton run={rotate} disabled={!isOwnerActive} confirm={ROTATE}>
-        Rotate secret
+        {texts.actions.rotate}
       </ActionButton>
-      <ActionButton kind="danger quiet" run={remove} done="Deleted" confirm={DELETE}>
-        Delete
+      <ActionButton kind="danger quiet" run={remove} done={texts.actions.deleted} confirm={DELETE}>
+        {texts.actions.delete}
       </ActionButton>
     </>
   );

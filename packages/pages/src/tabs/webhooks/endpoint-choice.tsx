@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { useLoaded } from '../../console/kit.ts';
 import type { Endpoint, ListedEndpoint } from './responses.ts';
+import { texts } from './texts.ts';
 
 /** The id of a record. */
 export const ID = /^[0-9a-f]{24}$/;
@@ -28,13 +29,13 @@ export function EndpointChoice({
   const shown = endpoint === undefined ? text : endpoint.url.replace(/^https?:\/\//, '');
   return (
     <div class="form-field">
-      <label for="webhooks-endpoint">Endpoint</label>
+      <label for="webhooks-endpoint">{texts.endpoint}</label>
       <input
         id="webhooks-endpoint"
         list="webhooks-endpoints"
         spellcheck={false}
         autocomplete="off"
-        placeholder="Type a part of the URL, or the id"
+        placeholder={texts.form.choosePlaceholder}
         value={shown}
         onInput={(event) => {
           const typed = event.currentTarget.value.trim();
@@ -49,7 +50,7 @@ export function EndpointChoice({
           </option>
         ))}
       </datalist>
-      {!isCompact && <p class="soft webhooks-note">{endpoint ? <code>{text}</code> : 'Choose one from the list.'}</p>}
+      {!isCompact && <p class="soft webhooks-note">{endpoint ? <code>{text}</code> : texts.form.chooseHint}</p>}
     </div>
   );
 }

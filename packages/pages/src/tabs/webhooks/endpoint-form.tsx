@@ -9,9 +9,11 @@ import {
   toRequestError,
   useLeaveGuard,
 } from '../../console/kit.ts';
+import { texts as kitTexts } from '../../kit/texts.ts';
 import { EventPicker } from './event-picker.tsx';
 import { OwnerField } from './owner-field.tsx';
 import type { Endpoint, RateLimit } from './responses.ts';
+import { texts } from './texts.ts';
 
 /** What is sent of an endpoint. */
 export interface EndpointValues {
@@ -44,7 +46,7 @@ function readValues(form: HTMLFormElement, isNew: boolean): Omit<EndpointValues,
 function AddressFields({ endpoint, errors }: { endpoint: Endpoint | undefined; errors: Errors }) {
   return (
     <>
-      <FormField form="webhooks" name="url" label="URL" errors={errors}>
+      <FormField form="webhooks" name="url" label={texts.form.url} errors={errors}>
         {(control) => (
           <input
             {...control}
@@ -58,7 +60,7 @@ function AddressFields({ endpoint, errors }: { endpoint: Endpoint | undefined; e
           />
         )}
       </FormField>
-      <FormField form="webhooks" name="description" label="Description (optional)" errors={errors}>
+      <FormField form="webhooks" name="description" label={texts.form.description} errors={errors}>
         {(control) => (
           <input {...control} name="description" maxlength={500} defaultValue={endpoint?.description ?? ''} />
         )}
@@ -71,19 +73,19 @@ function AddressFields({ endpoint, errors }: { endpoint: Endpoint | undefined; e
 function KindFields({ errors }: { errors: Errors }) {
   return (
     <div class="webhooks-pair">
-      <FormField form="webhooks" name="scope" label="Records" errors={errors}>
+      <FormField form="webhooks" name="scope" label={texts.records} errors={errors}>
         {(control) => (
           <select {...control} name="scope">
-            <option value="own">that the owner may read</option>
-            <option value="global">of all users, as far as the owner may have global endpoints</option>
+            <option value="own">{texts.form.own}</option>
+            <option value="global">{texts.form.global}</option>
           </select>
         )}
       </FormField>
-      <FormField form="webhooks" name="signing" label="Signature" errors={errors}>
+      <FormField form="webhooks" name="signing" label={texts.signature} errors={errors}>
         {(control) => (
           <select {...control} name="signing">
-            <option value="v1">with a shared secret</option>
-            <option value="v1a">with a shared secret and a public key</option>
+            <option value="v1">{texts.form.v1}</option>
+            <option value="v1a">{texts.form.v1a}</option>
           </select>
         )}
       </FormField>
@@ -95,23 +97,23 @@ function PaceFields({ endpoint, error }: { endpoint: Endpoint | undefined; error
   const { limit = '', windowSeconds = 1 } = endpoint?.rateLimit ?? {};
   return (
     <details open={error !== undefined || endpoint?.ordered || endpoint?.rateLimit != null}>
-      <summary>Order and rate</summary>
+      <summary>{texts.form.pace}</summary>
       <div class="stack">
         <label class="check">
           <input type="checkbox" name="ordered" defaultChecked={endpoint?.ordered ?? false} />
-          Deliver in the order of the events: a failing delivery holds up all later ones
+          {texts.form.ordered}
         </label>
         <div class="webhooks-pair">
           <FormField
             form="webhooks"
             name="limit"
-            label="Requests at most"
+            label={texts.form.limit}
             errors={error === undefined ? {} : { limit: error }}
-            hint="Empty: no limit."
+            hint={texts.form.limitHint}
           >
             {(control) => <input {...control} name="limit" type="number" min="1" max="10000" defaultValue={limit} />}
           </FormField>
-          <FormField form="webhooks" name="window" label="in seconds" errors={{}}>
+          <FormField form="webhooks" name="window" label={texts.form.window} errors={{}}>
             {(control) => (
               <input {...control} name="window" type="number" min="1" max="3600" defaultValue={windowSeconds} />
             )}
@@ -172,17 +174,11 @@ export function EndpointForm({
     }
     setSaving(false);
   };
-  const eventsError = events.length === 0 ? 'Choose at least one event.' : errorOf('events');
+  const eventsError = events.length === 0 ? texts.form.noEvents : errorOf('events');
   return (
     <form class="webhooks-form stack" ref={form} onSubmit={submit} onInput={change} novalidate>
       {isNew && (
-        <OwnerField
-          form="webhooks"
-          value={owner}
-          onChange={chooseOwner}
-          errors={errors}
-          hint="The endpoint gets what this user may read. The owner gets an e-mail about it."
-        />
+        <OwnerField form="webhooks" value={owner} onChange={chooseOwner} errors={errors} hint={texts.form.ownerHint} />
       )}
       <AddressFields endpoint={endpoint} errors={errors} />
       <EventPicker chosen={events} onChange={setEvents} error={errorOf('events') && eventsError} />
@@ -190,10 +186,10 @@ export function EndpointForm({
       <PaceFields endpoint={endpoint} error={errorOf('rateLimit')} />
       <div class="actions">
         <button type="submit" class="primary" disabled={isSaving}>
-          {isSaving ? 'Saving…' : isNew ? 'Create' : 'Save'}
+          {isSaving ? texts.form.saving : isNew ? texts.form.create : texts.form.save}
         </button>
         <a class="button" href={cancelHref}>
-          Cancel
+          {kitTexts.cancel}
         </a>
       </div>
     </form>

@@ -11,6 +11,7 @@ import {
   timeOf,
   useLoaded,
 } from '../../console/kit.ts';
+import { numberText } from '../../kit/numbers.ts';
 import { chosenRange, DeliveryChart, RangeChoice, summarize } from './chart.tsx';
 import { EndpointDeliveries } from './deliveries.tsx';
 import { EndpointActions } from './endpoint-actions.tsx';
@@ -18,37 +19,24 @@ import { Recovery } from './recovery.tsx';
 import type { Chart, Delivery, Endpoint } from './responses.ts';
 import { Snippets } from './snippets.tsx';
 import { DeliveryState, EndpointState, EventNames, HOME, Owner, outcomeText, reasonText } from './states.tsx';
+import { texts } from './texts.ts';
 
 const REFRESH_MS = 5000;
+/** The server counts no further. */
+const MOST_WAITING = 10_000;
 
 /** Why the endpoint gets nothing at the moment. */
 function Obstacles({ endpoint }: { endpoint: Endpoint }) {
   const { state, disabledReason, isOwnerActive, consecutiveFailures, lastError } = endpoint;
-  if (!isOwnerActive)
-    return (
-      <p class="banner warn">
-        The account of the owner is not active. Deliveries wait until it is, or until they are too old.
-      </p>
-    );
-  if (state === 'disabled')
-    return (
-      <p class="banner bad">
-        The endpoint is disabled: {reasonText(disabledReason)}. Deliveries wait until it is enabled, or until they are
-        too old.
-      </p>
-    );
+  const own = texts.endpointPage;
+  if (!isOwnerActive) return <p class="banner warn">{own.ownerInactive}</p>;
+  if (state === 'disabled') return <p class="banner bad">{own.disabled(reasonText(disabledReason))}</p>;
   if (state === 'retrying')
-    return (
-      <p class="banner warn">
-        The last attempt failed{lastError === null ? '' : `: ${lastError}`}. Deliveries are tried again as their
-        schedule says.
-      </p>
-    );
+    return <p class="banner warn">{lastError === null ? own.retrying : own.retryingWith(lastError)}</p>;
   if (state === 'failing')
     return (
       <p class="banner warn">
-        {consecutiveFailures} {consecutiveFailures === 1 ? 'delivery' : 'deliveries'} failed in a row
-        {lastError === null ? '' : `, the last one with: ${lastError}`}.
+        {lastError === null ? own.failing(consecutiveFailures) : own.failingWith(consecutiveFailures, lastError)}
       </p>
     );
   return null;
@@ -56,36 +44,38 @@ function Obstacles({ endpoint }: { endpoint: Endpoint }) {
 
 /** How fast and in which order an endpoint gets its deliveries. */
 function paceText({ ordered, rateLimit, slow }: Endpoint): string {
+  const own = texts.endpointPage;
   const parts = [
-    ordered && 'in order',
-    rateLimit && `at most ${rateLimit.limit} requests in ${rateLimit.windowSeconds} s`,
-    slow && 'in the slow queue',
+    ordered && own.ordered,
+    rateLimit && own.rate(rateLimit.limit, rateLimit.windowSeconds),
+    slow && own.slow,
   ];
-  return parts.filter(Boolean).join(', ') || 'no limit';
+  return parts.filter(Boolean).join(', ') || own.noLimit;
 }
 
 function EndpointFacts({ endpoint }: { endpoint: Endpoint }) {
   const { waiting, createdAt, updatedAt, publicKey, apiKeyId } = endpoint;
+  const own = texts.endpointPage;
   return (
     <Facts
       of={[
-        ['Status', <EndpointState state={endpoint.state} />],
-        ['Owner', <Owner id={endpoint.owner} />],
-        ['Events', <EventNames names={endpoint.events} />],
-        ['Records', endpoint.scope === 'global' ? 'of all users' : 'that the owner may read'],
-        ['Last success', timeOf(endpoint.lastSuccessAt) ?? 'never'],
-        ['Last failure', timeOf(endpoint.lastFailureAt) ?? 'never'],
-        ['Waiting deliveries', waiting >= 10_000 ? 'more than 10,000' : waiting.toLocaleString('en')],
-        ['Next attempt', timeOf(endpoint.nextAttemptAt)],
-        ['Sending', paceText(endpoint)],
-        ['Signature', endpoint.signing === 'v1a' ? 'secret and public key' : 'secret'],
-        ['Public key', publicKey && <code>{publicKey}</code>],
-        ['The old secret also signs until', timeOf(endpoint.oldSecretUntil)],
-        ['API key', apiKeyId && <code>{apiKeyId}</code>],
-        ['Scopes of the key', endpoint.scopes?.join(', ') || undefined],
-        ['Created', <Time value={createdAt} />],
-        ['Changed', updatedAt === createdAt ? undefined : <Time value={updatedAt} />],
-        ['Id', <code>{endpoint.id}</code>],
+        [texts.status, <EndpointState state={endpoint.state} />],
+        [texts.owner, <Owner id={endpoint.owner} />],
+        [texts.events, <EventNames names={endpoint.events} />],
+        [texts.records, own.scopes[endpoint.scope]],
+        [own.lastSuccess, timeOf(endpoint.lastSuccessAt) ?? texts.never],
+        [own.lastFailure, timeOf(endpoint.lastFailureAt) ?? texts.never],
+        [own.waiting, waiting >= MOST_WAITING ? own.moreThan(numberText(MOST_WAITING)) : numberText(waiting)],
+        [own.nextAttempt, timeOf(endpoint.nextAttemptAt)],
+        [own.sending, paceText(endpoint)],
+        [texts.signature, own[endpoint.signing ?? 'v1']],
+        [own.publicKey, publicKey && <code>{publicKey}</code>],
+        [own.oldSecret, timeOf(endpoint.oldSecretUntil)],
+        [own.apiKey, apiKeyId && <code>{apiKeyId}</code>],
+        [own.keyScopes, endpoint.scopes?.join(', ') || undefined],
+        [own.created, <Time value={createdAt} />],
+        [own.changed, updatedAt === createdAt ? undefined : <Time value={updatedAt} />],
+        [own.id, <code>{endpoint.id}</code>],
       ]}
     />
   );
@@ -95,8 +85,8 @@ function TestResult({ delivery }: { delivery: Delivery }) {
   return (
     <p class={`banner ${delivery.status === 'failed' ? 'bad' : 'webhooks-result'}`} role="status">
       <DeliveryState delivery={delivery} />
-      <span>The test: {outcomeText(delivery)}</span>
-      <a href={`${HOME}/deliveries/${delivery.id}`}>Open the delivery</a>
+      <span>{texts.endpointPage.test(outcomeText(delivery))}</span>
+      <a href={`${HOME}/deliveries/${delivery.id}`}>{texts.endpointPage.openDelivery}</a>
     </p>
   );
 }
@@ -113,23 +103,24 @@ function EndpointHistory({
   version: number;
   onRefresh: () => Promise<void>;
 }) {
+  const own = texts.endpointPage;
   const { total, rate } = chart.data === undefined ? { total: 0, rate: null } : summarize(chart.data);
   return (
     <>
       <Section
-        title={total > 0 && rate !== null ? `Deliveries by result: ${rate}% succeeded` : 'Deliveries by result'}
+        title={total > 0 && rate !== null ? own.byResultRate(texts.percent(numberText(rate))) : own.byResult}
         actions={<RangeChoice />}
       >
         <Loaded from={chart}>{(loaded) => <DeliveryChart chart={loaded} />}</Loaded>
       </Section>
       <Section
-        title="Deliveries"
+        title={texts.deliveries.title}
         actions={
           <>
             <a class="button" href={`${HOME}/explain?endpoint=${endpoint.id}`}>
-              Explain a missing event
+              {own.explain}
             </a>
-            <ActionButton run={onRefresh}>Refresh</ActionButton>
+            <ActionButton run={onRefresh}>{texts.refresh}</ActionButton>
           </>
         }
       >
@@ -158,9 +149,9 @@ export function EndpointPage({ id }: { id: string }) {
   const host = data && URL.canParse(data.url) ? new URL(data.url).host : undefined;
   return (
     <Page
-      title={data?.description ?? host ?? 'Endpoint'}
+      title={data?.description ?? host ?? texts.endpoint}
       intro={data && <code class="webhooks-address">{data.url}</code>}
-      back={{ href: `${HOME}/endpoints`, label: 'Endpoints' }}
+      back={{ href: `${HOME}/endpoints`, label: texts.endpoints.title }}
       actions={data && <EndpointActions endpoint={data} path={path} onChanged={refresh} onTested={showTest} />}
     >
       <Loaded from={loaded}>
@@ -168,14 +159,14 @@ export function EndpointPage({ id }: { id: string }) {
           <>
             <Obstacles endpoint={endpoint} />
             {test && <TestResult delivery={test} />}
-            <Section title="Facts">
+            <Section title={texts.endpointPage.facts}>
               <EndpointFacts endpoint={endpoint} />
             </Section>
             <EndpointHistory endpoint={endpoint} chart={chart} version={version} onRefresh={refresh} />
-            <Section title="Recover after an outage">
+            <Section title={texts.endpointPage.recover}>
               <Recovery endpoint={endpoint} id={place.value.params.get('recovery') ?? endpoint.recovery} />
             </Section>
-            <Section title="Verify signatures">
+            <Section title={texts.verify}>
               <Snippets url={endpoint.url} />
             </Section>
           </>

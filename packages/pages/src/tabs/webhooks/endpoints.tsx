@@ -16,6 +16,8 @@ import {
   UserFilter,
   usePages,
 } from '../../console/kit.ts';
+import { numberText } from '../../kit/numbers.ts';
+import { richText } from '../../kit/rich-text.ts';
 import { summarize } from './chart.tsx';
 import type { Chart, EndpointStatus, ListedEndpoint } from './responses.ts';
 import {
@@ -29,16 +31,19 @@ import {
   UrlText,
   When,
 } from './states.tsx';
+import { texts } from './texts.ts';
 
 const FILTERS = ['q', 'state', 'owner'];
 
 function LastDay({ chart }: { chart: Chart }) {
   const { total, rate } = summarize(chart);
-  if (total === 0) return <span class="soft">none</span>;
-  const label = `${total} deliveries in the last 24 hours, by hour`;
+  if (total === 0) return <span class="soft">{texts.endpoints.noneInDay}</span>;
+  const label = texts.endpoints.lastDayLabel(total, numberText(total));
   return (
     <span class="webhooks-rate">
-      <span class={rate !== null && rate < 95 ? 'bad-text' : ''}>{rate === null ? 'waiting' : `${rate}%`}</span>
+      <span class={rate !== null && rate < 95 ? 'bad-text' : ''}>
+        {rate === null ? texts.endpoints.waiting : texts.percent(numberText(rate))}
+      </span>
       <Sparkline
         label={label}
         values={chart.bars.map(({ succeeded, failed, pending }) => succeeded + failed + pending)}
@@ -49,18 +54,16 @@ function LastDay({ chart }: { chart: Chart }) {
 }
 
 function LastResults({ lastSuccessAt, lastFailureAt, lastError }: ListedEndpoint) {
-  if (lastSuccessAt === null && lastFailureAt === null) return <span class="soft">none yet</span>;
+  if (lastSuccessAt === null && lastFailureAt === null) return <span class="soft">{texts.endpoints.noResults}</span>;
   return (
     <>
       {lastSuccessAt !== null && (
         <span class="webhooks-line">
-          succeeded <When value={lastSuccessAt} />
+          {richText(texts.endpoints.succeeded, { time: <When value={lastSuccessAt} /> })}
         </span>
       )}
       {lastFailureAt !== null && (
-        <span class="webhooks-line">
-          failed <When value={lastFailureAt} />
-        </span>
+        <span class="webhooks-line">{richText(texts.endpoints.failed, { time: <When value={lastFailureAt} /> })}</span>
       )}
       {lastFailureAt !== null && lastError !== null && <span class="soft webhooks-note">{lastError}</span>}
     </>
@@ -69,15 +72,15 @@ function LastResults({ lastSuccessAt, lastFailureAt, lastError }: ListedEndpoint
 
 /** What the state of an endpoint means, where its name does not say it. */
 function titleOf(state: EndpointStatus, disabledReason: string | null): string | undefined {
-  if (state === 'retrying') return 'The last attempt failed';
-  if (state === 'failing') return 'The last delivery failed in all attempts';
+  if (state === 'retrying') return texts.endpoints.retrying;
+  if (state === 'failing') return texts.endpoints.failing;
   return state === 'disabled' ? reasonText(disabledReason) : undefined;
 }
 
 const COLUMNS: TableColumn<ListedEndpoint>[] = [
   {
     name: 'url',
-    label: 'Endpoint',
+    label: texts.endpoint,
     render: ({ id, url, description }) => (
       <>
         <a href={endpointHref(id)}>
@@ -89,49 +92,50 @@ const COLUMNS: TableColumn<ListedEndpoint>[] = [
   },
   {
     name: 'state',
-    label: 'Status',
+    label: texts.status,
     render: ({ state, disabledReason }) => (
       <span title={titleOf(state, disabledReason)}>
         <EndpointState state={state} />
       </span>
     ),
   },
-  { name: 'owner', label: 'Owner', render: ({ owner }) => <Owner id={owner} /> },
+  { name: 'owner', label: texts.owner, render: ({ owner }) => <Owner id={owner} /> },
   {
     name: 'events',
-    label: 'Events',
+    label: texts.events,
     render: ({ events, scope }) => (
       <>
-        <EventNames names={events} most={2} /> {scope === 'global' && <span class="chip">Global</span>}
+        <EventNames names={events} most={2} />{' '}
+        {scope === 'global' && <span class="chip">{texts.endpoints.global}</span>}
       </>
     ),
   },
-  { name: 'lastDay', label: 'Last 24 hours', render: ({ lastDay }) => <LastDay chart={lastDay} /> },
-  { name: 'last', label: 'Last results', render: (endpoint) => <LastResults {...endpoint} /> },
+  { name: 'lastDay', label: texts.endpoints.lastDay, render: ({ lastDay }) => <LastDay chart={lastDay} /> },
+  { name: 'last', label: texts.endpoints.lastResults, render: (endpoint) => <LastResults {...endpoint} /> },
 ];
 
 function Filters() {
   const { params } = place.value;
   const [text, setText] = useState(params.get('q') ?? '');
   return (
-    <FilterForm kind="webhooks-filters" label="Filter the endpoints" clears={FILTERS} onClear={() => setText('')}>
+    <FilterForm kind="webhooks-filters" label={texts.endpoints.filter} clears={FILTERS} onClear={() => setText('')}>
       <label>
-        URL contains
+        {texts.endpoints.urlContains}
         <input
           type="search"
           value={text}
-          placeholder="any"
+          placeholder={texts.any}
           onInput={(event) => setText(event.currentTarget.value)}
           onChange={(event) => setParams({ q: event.currentTarget.value.trim() })}
         />
       </label>
       <SelectFilter
         name="state"
-        label="Status"
-        all="All statuses"
-        options={ENDPOINT_STATES.map((state) => [state, sentenceCase(state)])}
+        label={texts.status}
+        all={texts.allStatuses}
+        options={ENDPOINT_STATES.map((state) => [state, sentenceCase(texts.states[state])])}
       />
-      <UserFilter name="owner" label="Owner" />
+      <UserFilter name="owner" label={texts.owner} />
     </FilterForm>
   );
 }
@@ -139,16 +143,13 @@ function Filters() {
 function NoEndpoints({ isFiltered }: { isFiltered: boolean }) {
   if (isFiltered)
     return (
-      <Nothing title="No endpoint matches">
-        <p>Change or clear the filters.</p>
+      <Nothing title={texts.endpoints.noMatch}>
+        <p>{texts.changeFilters}</p>
       </Nothing>
     );
   return (
-    <Nothing title="No endpoint yet">
-      <p>
-        An endpoint is a URL to which events are sent. Users register theirs with <code>POST /api/webhooks</code>, or
-        you create one for them.
-      </p>
+    <Nothing title={texts.noEndpoint}>
+      <p>{richText(texts.endpoints.noneText, { route: <code>POST /api/webhooks</code> })}</p>
     </Nothing>
   );
 }
@@ -159,19 +160,24 @@ export function EndpointsPage() {
   const list = usePages<ListedEndpoint>(hrefOf('/webhooks/endpoints', query));
   return (
     <Page
-      title="Endpoints"
-      intro="The URLs to which events are sent, newest first."
+      title={texts.endpoints.title}
+      intro={texts.endpoints.intro}
       actions={
         <>
-          <ActionButton run={list.reload}>Refresh</ActionButton>
+          <ActionButton run={list.reload}>{texts.refresh}</ActionButton>
           <a class="button primary" href={`${HOME}/endpoints/new`}>
-            Create an endpoint
+            {texts.createEndpoint}
           </a>
         </>
       }
     >
       <Filters />
-      <Listing from={list} label="Endpoints" columns={COLUMNS} empty={<NoEndpoints isFiltered={query.size > 0} />} />
+      <Listing
+        from={list}
+        label={texts.endpoints.title}
+        columns={COLUMNS}
+        empty={<NoEndpoints isFiltered={query.size > 0} />}
+      />
     </Page>
   );
 }

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { useLoaded } from '../../console/kit.ts';
 import type { EventSummary } from './responses.ts';
+import { texts } from './texts.ts';
 
 const FILTER_FROM = 12;
 const groupOf = (name: string) => name.slice(0, name.indexOf('.'));
@@ -23,7 +24,7 @@ function EventGroup({
   const hasAll = chosen.includes('*');
   const hasGroup = hasAll || chosen.includes(wildcard);
   return (
-    <div role="group" aria-label={`Events of ${group}`}>
+    <div role="group" aria-label={texts.picker.group(group)}>
       <label class="check">
         <input
           type="checkbox"
@@ -69,7 +70,7 @@ export function EventPicker({
   );
   return (
     <fieldset class="webhooks-picker" aria-describedby={error ? 'webhooks-events-error' : undefined}>
-      <legend>Events</legend>
+      <legend>{texts.events}</legend>
       {error && (
         <p class="field-error" id="webhooks-events-error">
           {error}
@@ -77,18 +78,18 @@ export function EventPicker({
       )}
       <label class="check">
         <input type="checkbox" checked={chosen.includes('*')} onChange={() => toggle('*', () => true)} />
-        All events, including future ones
+        {texts.picker.all}
       </label>
       {events.length >= FILTER_FROM && (
         <input
           type="search"
-          aria-label="Filter the events"
-          placeholder="Filter the events"
+          aria-label={texts.picker.filter}
+          placeholder={texts.picker.filter}
           value={filter}
           onInput={(event) => setFilter(event.currentTarget.value)}
         />
       )}
-      <div class="webhooks-groups" tabindex={0} role="group" aria-label="Single events">
+      <div class="webhooks-groups" tabindex={0} role="group" aria-label={texts.picker.single}>
         {[...Map.groupBy(shown, ({ name }) => groupOf(name))].map(([group, own]) => (
           <EventGroup key={group} group={group} events={own} chosen={chosen} onToggle={toggle} />
         ))}

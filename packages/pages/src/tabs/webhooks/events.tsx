@@ -10,17 +10,19 @@ import {
   type TableColumn,
   useLoaded,
 } from '../../console/kit.ts';
+import { richText } from '../../kit/rich-text.ts';
 import type { EventDetails, EventSummary } from './responses.ts';
 import { Snippets } from './snippets.tsx';
 import { HOME } from './states.tsx';
+import { texts } from './texts.ts';
 
 const COLUMNS: TableColumn<EventSummary>[] = [
   {
     name: 'name',
-    label: 'Event',
+    label: texts.event,
     render: ({ name }) => <a href={`${HOME}/events/${encodeURIComponent(name)}`}>{name}</a>,
   },
-  { name: 'description', label: 'When it happens', render: ({ description }) => description },
+  { name: 'description', label: texts.catalogue.when, render: ({ description }) => description },
 ];
 
 /** The catalogue of events, and code that verifies signatures. */
@@ -30,14 +32,14 @@ export function EventsPage() {
   const matches = ({ name, description }: EventSummary) =>
     `${name} ${description}`.toLowerCase().includes(text.trim().toLowerCase());
   return (
-    <Page title="Events" intro="What endpoints can subscribe to, with the schema and a sample of each body.">
-      <div class="filters webhooks-filters" role="search" aria-label="Filter the events">
+    <Page title={texts.events} intro={texts.catalogue.intro}>
+      <div class="filters webhooks-filters" role="search" aria-label={texts.catalogue.filter}>
         <label>
-          Name or description
+          {texts.catalogue.search}
           <input
             type="search"
             value={text}
-            placeholder="any"
+            placeholder={texts.any}
             onInput={(event) => setParams({ q: event.currentTarget.value }, { replace: true })}
           />
         </label>
@@ -47,23 +49,25 @@ export function EventsPage() {
           const rows = events.filter(matches);
           if (events.length === 0)
             return (
-              <Nothing title="No event is sent">
+              <Nothing title={texts.catalogue.none}>
                 <p>
-                  Changes of resources are sent unless they are declared with <code>webhooks: false</code>. Declare
-                  events of your app with <code>webhooks({'{ events }'})</code>.
+                  {richText(texts.catalogue.noneText, {
+                    off: <code>webhooks: false</code>,
+                    events: <code>webhooks({'{ events }'})</code>,
+                  })}
                 </p>
               </Nothing>
             );
           return rows.length === 0 ? (
-            <Nothing title="No event matches">
-              <p>Change the filter.</p>
+            <Nothing title={texts.catalogue.noMatch}>
+              <p>{texts.catalogue.noMatchText}</p>
             </Nothing>
           ) : (
-            <DataTable label="Events" rows={rows} columns={COLUMNS} keyOf={({ name }) => name} />
+            <DataTable label={texts.events} rows={rows} columns={COLUMNS} keyOf={({ name }) => name} />
           );
         }}
       </Loaded>
-      <Section title="Verify signatures">
+      <Section title={texts.verify}>
         <Snippets url="https://example.com/webhooks" />
       </Section>
     </Page>
@@ -74,21 +78,19 @@ export function EventsPage() {
 export function EventPage({ name }: { name: string }) {
   const loaded = useLoaded<EventDetails>(`/webhooks/event?name=${encodeURIComponent(name)}`);
   return (
-    <Page title={name} intro={loaded.data?.description} back={{ href: `${HOME}/events`, label: 'Events' }}>
+    <Page title={name} intro={loaded.data?.description} back={{ href: `${HOME}/events`, label: texts.events }}>
       <Loaded from={loaded}>
         {({ sample, schema }) => (
           <>
             <div class="webhooks-columns">
-              <Section title="Sample body">
-                <Code text={JSON.stringify(sample, null, 2)} label={`Sample of ${name}`} />
+              <Section title={texts.catalogue.sample}>
+                <Code text={JSON.stringify(sample, null, 2)} label={texts.catalogue.sampleOf(name)} />
               </Section>
-              <Section title="JSON Schema">
-                <Code text={JSON.stringify(schema, null, 2)} label={`Schema of ${name}`} />
+              <Section title={texts.catalogue.schema}>
+                <Code text={JSON.stringify(schema, null, 2)} label={texts.catalogue.schemaOf(name)} />
               </Section>
             </div>
-            <p class="soft webhooks-note">
-              Fields that the owner of an endpoint may not see are absent from its bodies.
-            </p>
+            <p class="soft webhooks-note">{texts.catalogue.note}</p>
           </>
         )}
       </Loaded>

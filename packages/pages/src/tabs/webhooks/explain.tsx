@@ -1,9 +1,11 @@
 import { chosenParams, Nothing, Page, Section, useLoaded } from '../../console/kit.ts';
+import { richText } from '../../kit/rich-text.ts';
 import { Question } from './question.tsx';
 import type { Explanation, Rule } from './responses.ts';
 import { DeliveryState, endpointHref, HOME } from './states.tsx';
+import { texts } from './texts.ts';
 
-const NAMES = { pass: 'passes', fail: 'fails', unknown: 'unknown' };
+const NAMES: Readonly<Record<string, string>> = texts.explain.names;
 const MARKS = { pass: '✓', fail: '✕', unknown: '?' };
 
 function Rules({ rules }: { rules: Rule[] }) {
@@ -15,7 +17,7 @@ function Rules({ rules }: { rules: Rule[] }) {
             {MARKS[result]}
           </span>
           <span>
-            <b>{rule}</b> <span class="visually-hidden">{NAMES[result]}</span>
+            <b>{NAMES[rule] ?? rule}</b> <span class="visually-hidden">{texts.explain.results[result]}</span>
             <br />
             {text}
           </span>
@@ -34,12 +36,12 @@ function Verdict({ explanation, endpoint }: { explanation: Explanation; endpoint
         <b>{verdict}.</b>
       </p>
       <p class="soft webhooks-note">
-        {name && (
-          <>
-            Event <code>{name}</code> {event && <code>{event}</code>}.{' '}
-          </>
-        )}
-        <a href={endpointHref(endpoint)}>Open the endpoint</a>
+        {name &&
+          richText(event === null ? texts.explain.event : texts.explain.eventWithId, {
+            name: <code>{name}</code>,
+            id: <code>{event}</code>,
+          })}{' '}
+        <a href={endpointHref(endpoint)}>{texts.explain.openEndpoint}</a>
       </p>
     </div>
   );
@@ -47,7 +49,7 @@ function Verdict({ explanation, endpoint }: { explanation: Explanation; endpoint
 
 function FoundDeliveries({ deliveries }: Pick<Explanation, 'deliveries'>) {
   return (
-    <Section title="Deliveries to this endpoint">
+    <Section title={texts.explain.deliveries}>
       <ul class="webhooks-found">
         {deliveries.map((delivery) => (
           <li key={delivery.id}>
@@ -74,18 +76,15 @@ function Answer({ query, endpoint }: { query: URLSearchParams; endpoint: string 
   if (data === undefined)
     return (
       <p class="soft" role="status">
-        Checking…
+        {texts.explain.checking}
       </p>
     );
   return (
     <>
       <Verdict explanation={data} endpoint={endpoint} />
-      <Section title="Rules, in their order">
+      <Section title={texts.explain.rules}>
         <Rules rules={data.rules} />
-        <p class="soft webhooks-note">
-          The creation of the endpoint and the deliveries are stored facts. All other rules are evaluated as they are
-          now, with the same code that decides about deliveries.
-        </p>
+        <p class="soft webhooks-note">{texts.explain.note}</p>
       </Section>
       {data.deliveries.length > 0 && <FoundDeliveries deliveries={data.deliveries} />}
     </>
@@ -98,16 +97,13 @@ export function ExplainPage() {
   const endpoint = query.get('endpoint');
   const isAsked = query.get('event') || (query.get('record') && query.get('name'));
   return (
-    <Page title="Explain" intro="Why did an endpoint get an event, or not? Each rule that decides about it is checked.">
+    <Page title={texts.sections.explain} intro={texts.explain.intro}>
       <Question key={query.toString()} />
       {endpoint && isAsked ? (
         <Answer query={query} endpoint={endpoint} />
       ) : (
-        <Nothing title="Choose an endpoint and an event">
-          <p>
-            The answer lists each rule: subscription, state, owner, scope filter, read policy, API key and the log of
-            deliveries.
-          </p>
+        <Nothing title={texts.explain.empty}>
+          <p>{texts.explain.emptyText}</p>
         </Nothing>
       )}
     </Page>

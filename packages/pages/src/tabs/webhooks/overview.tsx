@@ -9,70 +9,70 @@ import {
   type TableColumn,
   useLoaded,
 } from '../../console/kit.ts';
+import { numberText } from '../../kit/numbers.ts';
+import { richText } from '../../kit/rich-text.ts';
 import { chosenRange, DeliveryChart, RangeChoice } from './chart.tsx';
 import type { EndpointStatus, Overview, RankedEndpoint } from './responses.ts';
 import { endpointHref, HOME, Owner, UrlText } from './states.tsx';
+import { texts } from './texts.ts';
 
 const REFRESH_MS = 15_000;
 
 function EndpointCards({ endpoints: { active, retrying, failing, disabled }, failed }: Overview) {
   const states = Object.values(disabled).reduce((sum, count) => sum + count, 0);
   const automatic = states - (disabled.manual ?? 0);
+  const own = texts.overview;
   const list = (state: EndpointStatus) => `${HOME}/endpoints?state=${state}`;
   return (
     <div class="figures">
+      <Figure label={own.active} value={active} href={list('active')} note={own.activeNote} />
       <Figure
-        label="Active endpoints"
-        value={active}
-        href={list('active')}
-        note="the last delivery succeeded, or none yet"
-      />
-      <Figure
-        label="Retrying endpoints"
+        label={own.retrying}
         value={retrying}
         kind={retrying > 0 ? 'warn' : ''}
         href={list('retrying')}
-        note="the last attempt failed"
+        note={own.retryingNote}
       />
       <Figure
-        label="Failing endpoints"
+        label={own.failing}
         value={failing}
         kind={failing > 0 ? 'warn' : ''}
         href={list('failing')}
-        note="the last delivery failed in all attempts"
+        note={own.failingNote}
       />
       <Figure
-        label="Disabled endpoints"
+        label={own.disabled}
         value={states}
         kind={automatic > 0 ? 'bad' : ''}
         href={list('disabled')}
-        note={automatic === 0 ? 'by users' : `${automatic} automatically`}
+        note={automatic === 0 ? own.disabledByUsers : own.disabledByItself(numberText(automatic))}
       />
       <Figure
-        label="Failed deliveries in the log"
+        label={own.failed}
         value={failed}
         kind={failed > 0 ? 'bad' : ''}
         href={`${HOME}/deliveries?status=failed`}
-        note="all attempts failed; they can be recovered"
+        note={own.failedNote}
       />
     </div>
   );
 }
 
 function QueueCards({ queue: { due, retrying, held, inFlight, oldestMs, events } }: Overview) {
+  const own = texts.overview;
   const late = oldestMs !== null && oldestMs > 60_000;
   return (
     <div class="figures">
       <Figure
-        label="Due now"
+        label={own.due}
         value={due}
         kind={late ? 'bad' : ''}
-        note={oldestMs === null ? 'nothing is overdue' : `the oldest is overdue by ${durationText(oldestMs)}`}
+        note={oldestMs === null ? own.nothingDue : own.overdue(durationText(oldestMs))}
       />
-      <Figure label="In flight" value={inFlight} href={`${HOME}/deliveries?status=sending`} />
-      <Figure label="Waiting for a retry" value={retrying} href={`${HOME}/deliveries?status=pending`} />
-      <Figure label="Held" value={held} note="the endpoint or its owner is disabled" />
-      <Figure label="Events not yet processed" value={events} />
+      <Figure label={own.inFlight} value={inFlight} href={`${HOME}/deliveries?status=sending`} />
+      <Figure label={own.waiting} value={retrying} href={`${HOME}/deliveries?status=pending`} />
+      <Figure label={own.held} value={held} note={own.heldNote} />
+      <Figure label={own.events} value={events} />
     </div>
   );
 }
@@ -97,14 +97,14 @@ function Ranking({ title, rows, column, empty }: RankingProps) {
           columns={[
             {
               name: 'url',
-              label: 'Endpoint',
+              label: texts.endpoint,
               render: ({ id, url }) => (
                 <a href={endpointHref(id)}>
                   <UrlText url={url} />
                 </a>
               ),
             },
-            { name: 'owner', label: 'Owner', render: ({ owner }) => <Owner id={owner} /> },
+            { name: 'owner', label: texts.owner, render: ({ owner }) => <Owner id={owner} /> },
             column,
           ]}
         />
@@ -115,31 +115,26 @@ function Ranking({ title, rows, column, empty }: RankingProps) {
 
 const FAILED: TableColumn<RankedEndpoint> = {
   name: 'failed',
-  label: 'Failed',
+  label: texts.overview.failures,
   isNumber: true,
   render: ({ failed, succeeded }) => (
-    <span class="webhooks-nowrap">
-      {failed} of {failed + succeeded}
-    </span>
+    <span class="webhooks-nowrap">{texts.overview.failuresOf(numberText(failed), numberText(failed + succeeded))}</span>
   ),
 };
 const SLOW: TableColumn<RankedEndpoint> = {
   name: 'ms',
-  label: 'p95',
+  label: texts.overview.p95,
   isNumber: true,
   render: ({ durationMs }) => durationMs !== null && <span class="webhooks-nowrap">{durationText(durationMs)}</span>,
 };
 
 function NoEndpoints() {
   return (
-    <Nothing title="No endpoint yet">
-      <p>
-        Users register endpoints with <code>POST /api/webhooks</code> or in the webhook portal. Endpoints, deliveries
-        and failures appear here.
-      </p>
+    <Nothing title={texts.noEndpoint}>
+      <p>{richText(texts.overview.noneText, { route: <code>POST /api/webhooks</code> })}</p>
       <p>
         <a class="button primary" href={`${HOME}/endpoints/new`}>
-          Create an endpoint
+          {texts.createEndpoint}
         </a>
       </p>
     </Nothing>
@@ -152,7 +147,7 @@ export function OverviewPage() {
   const hasNone = ({ endpoints: { active, retrying, failing, disabled } }: Overview) =>
     active + retrying + failing + Object.keys(disabled).length === 0;
   return (
-    <Page title="Webhooks" intro="The endpoints of all users, and what is sent to them.">
+    <Page title={texts.title} intro={texts.overview.intro}>
       <Loaded from={overview}>
         {(data) =>
           hasNone(data) ? (
@@ -160,20 +155,25 @@ export function OverviewPage() {
           ) : (
             <>
               <EndpointCards {...data} />
-              <Section title="Deliveries" actions={<RangeChoice />}>
+              <Section title={texts.overview.deliveries} actions={<RangeChoice />}>
                 <DeliveryChart chart={data.chart} />
               </Section>
-              <Section title="Queue">
+              <Section title={texts.overview.queue}>
                 <QueueCards {...data} />
               </Section>
               <div class="webhooks-columns">
                 <Ranking
-                  title="Most failures"
+                  title={texts.overview.mostFailures}
                   rows={data.failing}
                   column={FAILED}
-                  empty="No delivery failed in this period."
+                  empty={texts.overview.noFailures}
                 />
-                <Ranking title="Slowest" rows={data.slow} column={SLOW} empty="Nothing was sent in this period." />
+                <Ranking
+                  title={texts.overview.slowest}
+                  rows={data.slow}
+                  column={SLOW}
+                  empty={texts.overview.nothingSent}
+                />
               </div>
             </>
           )

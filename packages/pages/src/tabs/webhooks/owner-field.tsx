@@ -1,4 +1,5 @@
 import { FormField, ReferencePicker, userResource } from '../../console/kit.ts';
+import { texts } from './texts.ts';
 
 /** Chooses the user to whom a new endpoint belongs. */
 export function OwnerField({
@@ -18,7 +19,7 @@ export function OwnerField({
   const users = userResource();
   if (users === undefined) return null;
   return (
-    <FormField form={form} name="owner" label="Owner" errors={errors} hint={hint}>
+    <FormField form={form} name="owner" label={texts.owner} errors={errors} hint={hint}>
       {(control) => (
         <ReferencePicker
           id={control.id}

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { app, place, ReferencePicker, setParams, useLoaded } from '../../console/kit.ts';
 import { EndpointChoice } from './endpoint-choice.tsx';
 import type { EventSummary, WebhookFacts } from './responses.ts';
+import { texts } from './texts.ts';
 
 /** Chooses a change of a record: `name` is that of its event. */
 function RecordChoice({
@@ -27,7 +28,7 @@ function RecordChoice({
   return (
     <>
       <label>
-        Resource
+        {texts.explain.resource}
         <select
           value={chosen}
           onChange={(event) => {
@@ -43,7 +44,7 @@ function RecordChoice({
         </select>
       </label>
       <div class="form-field">
-        <label for="webhooks-record">Record</label>
+        <label for="webhooks-record">{texts.explain.record}</label>
         {chosen !== undefined && (
           <ReferencePicker
             key={chosen}
@@ -55,7 +56,7 @@ function RecordChoice({
         )}
       </div>
       <label>
-        Change
+        {texts.explain.change}
         <select value={name} onChange={(event) => onName(event.currentTarget.value)}>
           {names.map((event) => (
             <option key={event.name} value={event.name}>
@@ -90,18 +91,18 @@ export function Question() {
     </label>
   );
   return (
-    <form class="card webhooks-question" onSubmit={ask} aria-label="Question">
+    <form class="card webhooks-question" onSubmit={ask} aria-label={texts.explain.question}>
       <EndpointChoice value={endpoint} onChange={setEndpoint} />
-      <div class="webhooks-kinds" role="radiogroup" aria-label="How the event is known">
-        {kind(false, 'an event or a delivery, by its id')}
-        {kind(true, 'a change of a record')}
+      <div class="webhooks-kinds" role="radiogroup" aria-label={texts.explain.kind}>
+        {kind(false, texts.explain.byId)}
+        {kind(true, texts.explain.byRecord)}
       </div>
       <div class="filters webhooks-filters">
         {isByRecord ? (
           <RecordChoice record={record} onRecord={setRecord} name={name} onName={setName} />
         ) : (
           <label>
-            Id of the event, or of a delivery to any endpoint
+            {texts.explain.id}
             <input
               value={event}
               spellcheck={false}
@@ -116,7 +117,7 @@ export function Question() {
           class="primary"
           disabled={endpoint === '' || (isByRecord ? record === '' || name === '' : event.trim() === '')}
         >
-          Explain
+          {texts.explain.submit}
         </button>
       </div>
     </form>

@@ -12,23 +12,21 @@ import {
   Time,
   useLoaded,
 } from '../../console/kit.ts';
+import { numberText } from '../../kit/numbers.ts';
+import { richText } from '../../kit/rich-text.ts';
 import { EventPicker } from './event-picker.tsx';
 import { OwnerField } from './owner-field.tsx';
 import type { Answer, ListedEndpoint, ReceivedContent, ReceivedRequest, Receiver } from './responses.ts';
 import { EndpointState, EventNames, endpointHref, Owner } from './states.tsx';
+import { texts } from './texts.ts';
 
 const REFRESH_MS = 2000;
-const ANSWERS: Readonly<Record<Answer, string>> = {
-  accept: '204 No Content (accepts)',
-  fail: '500 Internal Server Error (fails)',
-  slow: '204 No Content after 5 seconds (slow)',
-  gone: '410 Gone (disables the endpoint)',
-};
+const VERIFICATIONS: Readonly<Record<string, string>> = texts.receiver.verification;
 
 const CLEAR = {
-  title: 'Clear all received requests?',
-  text: 'They exist only in the memory of this process. The log of deliveries stays.',
-  action: 'Clear',
+  title: texts.receiver.clearQuestion,
+  text: texts.receiver.clearText,
+  action: texts.receiver.clear,
   isDangerous: true,
 };
 
@@ -43,7 +41,7 @@ function CreateEndpoint({ onCreated }: { onCreated: () => Promise<unknown> }) {
   };
   return (
     <details class="card">
-      <summary>Create an endpoint for the receiver</summary>
+      <summary>{texts.receiver.create}</summary>
       <div class="stack webhooks-form">
         <OwnerField form="webhooks-receiver" value={owner} onChange={setOwner} />
         <EventPicker chosen={events} onChange={setEvents} />
@@ -51,10 +49,10 @@ function CreateEndpoint({ onCreated }: { onCreated: () => Promise<unknown> }) {
           <ActionButton
             kind="primary"
             run={create}
-            done="The endpoint is created"
+            done={texts.receiver.created}
             disabled={owner === null || events.length === 0}
           >
-            Create
+            {texts.receiver.submit}
           </ActionButton>
         </div>
       </div>
@@ -83,14 +81,18 @@ function ReceiverEndpoint({
   return (
     <li class="card">
       <p>
-        <a href={endpointHref(id)}>Receiver {nameOf(url)}</a> <EndpointState state={state} /> of <Owner id={owner} />{' '}
-        <EventNames names={events} most={3} />
+        {richText(texts.receiver.endpoint, {
+          receiver: <a href={endpointHref(id)}>{texts.receiver.name(nameOf(url))}</a>,
+          state: <EndpointState state={state} />,
+          owner: <Owner id={owner} />,
+          events: <EventNames names={events} most={3} />,
+        })}
       </p>
       <div class="filters webhooks-filters">
         <label>
-          Response
+          {texts.receiver.response}
           <select value={answer} onChange={(event) => choose(event.currentTarget.value)}>
-            {Object.entries(ANSWERS).map(([value, text]) => (
+            {Object.entries(texts.receiver.answers).map(([value, text]) => (
               <option key={value} value={value}>
                 {text}
               </option>
@@ -100,12 +102,12 @@ function ReceiverEndpoint({
         <ActionButton
           run={() => call(`/webhooks/endpoints/${id}/test`, { method: 'POST' })}
           disabled={!enabled}
-          label={`Send a test to receiver ${nameOf(url)}`}
+          label={texts.receiver.testLabel(nameOf(url))}
         >
-          Send a test
+          {texts.receiver.test}
         </ActionButton>
       </div>
-      <p class="soft webhooks-note">The response is reset to 204 when the process restarts.</p>
+      <p class="soft webhooks-note">{texts.receiver.reset}</p>
     </li>
   );
 }
@@ -121,9 +123,9 @@ function Content({ id }: { id: string }) {
             text={Object.entries(headers)
               .map(([name, value]) => `${name}: ${value}`)
               .join('\n')}
-            label="Headers"
+            label={texts.receiver.headers}
           />
-          <Code text={body} label="Body" />
+          <Code text={body} label={texts.receiver.body} />
         </>
       )}
     </Loaded>
@@ -141,11 +143,11 @@ function Request({ id, at, name, type, verification, status, bytes }: ReceivedRe
         onClick={() => setOpen(!isOpen)}
       >
         <Status kind={verification.isValid ? 'good' : 'bad'}>
-          {verification.isValid ? 'valid' : verification.code.toLowerCase().replaceAll('_', ' ')}
+          {VERIFICATIONS[verification.code] ?? verification.code}
         </Status>
-        <b>{type ?? 'unknown event'}</b>
+        <b>{type ?? texts.receiver.unknownEvent}</b>
         <span class="soft">
-          responded {status} · {bytes.toLocaleString('en')} B · {name} · <Time value={at} />
+          {texts.receiver.request(status, texts.receiver.bytes(numberText(bytes)), name)} · <Time value={at} />
         </span>
       </button>
       {isOpen && (
@@ -160,11 +162,8 @@ function Request({ id, at, name, type, verification, status, bytes }: ReceivedRe
 function Requests({ requests }: Pick<Receiver, 'requests'>) {
   if (requests.length === 0)
     return (
-      <Nothing title="Nothing arrived yet">
-        <p>
-          Create an endpoint for the receiver, then change a record or send a test. The newest 100 requests are kept in
-          memory.
-        </p>
+      <Nothing title={texts.receiver.empty}>
+        <p>{texts.receiver.emptyText}</p>
       </Nothing>
     );
   return (
@@ -189,13 +188,13 @@ export function ReceiverPage() {
   };
   return (
     <Page
-      title="Receiver"
-      intro="Receives deliveries on this machine instead of a server of your own, and verifies their signatures. It exists in development only."
+      title={texts.receiver.title}
+      intro={texts.receiver.intro}
       actions={
         received.data !== undefined &&
         received.data.requests.length > 0 && (
-          <ActionButton run={clear} confirm={CLEAR} done="The requests are cleared">
-            Clear
+          <ActionButton run={clear} confirm={CLEAR} done={texts.receiver.cleared}>
+            {texts.receiver.clear}
           </ActionButton>
         )
       }
@@ -206,10 +205,10 @@ export function ReceiverPage() {
             {obstacle === null ? (
               <CreateEndpoint onCreated={reload} />
             ) : (
-              <p class="banner warn">No endpoint can lead to the receiver: {obstacle}.</p>
+              <p class="banner warn">{texts.receiver.obstacle(obstacle)}</p>
             )}
             {endpoints.data !== undefined && endpoints.data.length > 0 && (
-              <Section title="Endpoints">
+              <Section title={texts.receiver.endpoints}>
                 <ul class="webhooks-list">
                   {endpoints.data.map((endpoint) => (
                     <ReceiverEndpoint
@@ -222,7 +221,7 @@ export function ReceiverPage() {
                 </ul>
               </Section>
             )}
-            <Section title="Requests, newest first">
+            <Section title={texts.receiver.requests}>
               <Requests requests={requests} />
             </Section>
           </>

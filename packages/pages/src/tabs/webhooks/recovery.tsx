@@ -1,16 +1,13 @@
 import { useRef } from 'preact/hooks';
 import { ActionButton, call, Loaded, setParams, Time, useLoaded } from '../../console/kit.ts';
+import { numberText } from '../../kit/numbers.ts';
+import { richText } from '../../kit/rich-text.ts';
 import type { Endpoint, RecoveryProgress, WebhookFacts } from './responses.ts';
+import { texts } from './texts.ts';
 
 const POLL_MS = 1000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-
-const STATES: Readonly<Record<RecoveryProgress['status'], string>> = {
-  running: 'Sending again',
-  finished: 'Finished',
-  stopped: 'Stopped, because the endpoint was disabled',
-};
 
 /** The local time in the form of a `datetime-local` input. */
 const toInputValue = (ms: number) =>
@@ -18,16 +15,18 @@ const toInputValue = (ms: number) =>
 
 function Progress({ endpoint, id }: { endpoint: string; id: string }) {
   const path = `/webhooks/endpoints/${endpoint}/recoveries/${encodeURIComponent(id)}`;
+  const own = texts.recovery;
   const recovery = useLoaded<RecoveryProgress>(path, { everyMs: POLL_MS });
   return (
     <Loaded from={recovery}>
       {({ status, since, total, resent }) => (
         <div class="webhooks-progress" role="status">
           <p>
-            {STATES[status]}: {resent} of {total} deliveries that failed since <Time value={since} /> wait to be sent
-            again or were sent.
+            {richText(own.progress(own.states[status], numberText(resent), numberText(total)), {
+              time: <Time value={since} />,
+            })}
           </p>
-          {total > 0 && <progress max={total} value={resent} aria-label="Progress of the recovery"></progress>}
+          {total > 0 && <progress max={total} value={resent} aria-label={own.progressLabel}></progress>}
         </div>
       )}
     </Loaded>
@@ -40,7 +39,7 @@ export function Recovery({ endpoint, id }: { endpoint: Endpoint; id: string | nu
   const keepDays = useLoaded<WebhookFacts>('/webhooks/facts').data?.keepDays;
   const start = async () => {
     const since = new Date(input.current?.value ?? '');
-    if (Number.isNaN(since.getTime())) throw new Error('Choose a time.');
+    if (Number.isNaN(since.getTime())) throw new Error(texts.recovery.noTime);
     const body = { since: since.toISOString() };
     const { data } = await call<RecoveryProgress>(`/webhooks/endpoints/${endpoint.id}/recover`, {
       method: 'POST',
@@ -50,13 +49,10 @@ export function Recovery({ endpoint, id }: { endpoint: Endpoint; id: string | nu
   };
   return (
     <>
-      <p class="soft part-text">
-        Sends every delivery again whose attempts all failed, for example after an outage of the receiver. Deliveries
-        that wait for their next attempt need no recovery.
-      </p>
+      <p class="soft part-text">{texts.recovery.text}</p>
       <div class="filters webhooks-filters">
         <label>
-          Failed since
+          {texts.recovery.since}
           <input
             type="datetime-local"
             ref={input}
@@ -65,7 +61,7 @@ export function Recovery({ endpoint, id }: { endpoint: Endpoint; id: string | nu
           />
         </label>
         <ActionButton run={start} disabled={!endpoint.enabled || !endpoint.isOwnerActive}>
-          Send again
+          {texts.sendAgain}
         </ActionButton>
       </div>
       {id && <Progress endpoint={endpoint.id} id={id} />}

@@ -1,5 +1,6 @@
 import { Code, Dialog, openDialog } from '../../console/kit.ts';
 import type { NewSecret } from './responses.ts';
+import { texts } from './texts.ts';
 
 /**
  * Shows a new secret, which the server never returns again.
@@ -8,18 +9,18 @@ import type { NewSecret } from './responses.ts';
  */
 export function showSecret({ secret, publicKey }: NewSecret): Promise<void> {
   return openDialog<void>(({ close }) => (
-    <Dialog title="The secret of the endpoint" onClose={() => close()}>
-      <p>Give it to the operator of the receiver, which verifies signatures with it. It is shown only now.</p>
-      <Code text={secret} label="Secret" />
+    <Dialog title={texts.secret.title} onClose={() => close()}>
+      <p>{texts.secret.text}</p>
+      <Code text={secret} label={texts.secret.label} />
       {publicKey && (
         <>
-          <p>A receiver can verify with the public key instead:</p>
-          <Code text={publicKey} label="Public key" />
+          <p>{texts.secret.publicKeyText}</p>
+          <Code text={publicKey} label={texts.secret.publicKey} />
         </>
       )}
       <footer>
         <button type="button" class="primary" onClick={() => close()}>
-          I have stored it
+          {texts.secret.stored}
         </button>
       </footer>
     </Dialog>

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { Choice, Code } from '../../console/kit.ts';
 import { createSnippets } from '../../kit/snippets.ts';
+import { texts } from './texts.ts';
 
 /** Code that verifies the signatures of an endpoint with this URL. */
 export function Snippets({ url }: { url: string }) {
@@ -10,12 +11,12 @@ export function Snippets({ url }: { url: string }) {
   return (
     <>
       <Choice
-        label="Language"
+        label={texts.snippets.language}
         options={snippets.map(([name]) => [name, name] as const)}
         value={language}
         onChange={setChosen}
       />
-      <Code text={code} label={`Code for ${language}`} />
+      <Code text={code} label={texts.snippets.code(language)} />
     </>
   );
 }

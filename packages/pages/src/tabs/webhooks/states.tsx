@@ -1,5 +1,7 @@
 import { durationText, RecordLink, Status, Time, userResource } from '../../console/kit.ts';
+import { DELIVERY_KINDS, ENDPOINT_KINDS } from '../../kit/states.ts';
 import type { Delivery, DeliveryStatus, EndpointStatus, Outcome } from './responses.ts';
+import { texts } from './texts.ts';
 
 export const HOME = '/console/webhooks';
 
@@ -9,37 +11,22 @@ export const endpointHref = (id: string) => `${HOME}/endpoints/${encodeURICompon
 /** The states of endpoints. */
 export const ENDPOINT_STATES: EndpointStatus[] = ['active', 'retrying', 'failing', 'disabled'];
 
-const ENDPOINT_KINDS = { active: 'good', retrying: 'warn', failing: 'warn', disabled: 'bad' } as const;
-
-const REASONS: Readonly<Record<string, string>> = {
-  gone: 'its receiver responded with 410',
-  failing: 'too many deliveries failed in a row',
-  manual: 'a user disabled it',
-  password_reset: 'its owner got a new password; only the owner can enable it',
-  key_ended: 'its API key has ended; only the owner can enable it',
-};
+const REASONS: Readonly<Record<string, string>> = texts.reasons;
 
 /** Why an endpoint is disabled, in words. */
-export const reasonText = (reason: string | null) => REASONS[reason ?? ''] ?? 'no reason is stored';
+export const reasonText = (reason: string | null) => REASONS[reason ?? ''] ?? texts.reasons.unknown;
 
 /** The state of an endpoint. */
 export function EndpointState({ state }: { state: EndpointStatus }) {
-  return <Status kind={ENDPOINT_KINDS[state]}>{state}</Status>;
+  return <Status kind={ENDPOINT_KINDS[state]}>{texts.states[state]}</Status>;
 }
 
-/** The states of deliveries, with their names. */
-export const DELIVERY_STATES: Readonly<Record<DeliveryStatus, string>> = {
-  succeeded: 'succeeded',
-  failed: 'failed',
-  pending: 'waiting',
-  sending: 'in flight',
-};
-
-const DELIVERY_KINDS = { succeeded: 'good', failed: 'bad', pending: 'warn', sending: 'neutral' } as const;
+/** The states of deliveries, in the order in which they are offered as filters. */
+export const DELIVERY_STATES = ['succeeded', 'failed', 'pending', 'sending'] as const satisfies DeliveryStatus[];
 
 /** The state of a delivery. A delivery that waits after a failed attempt is retried. */
 export function DeliveryState({ delivery: { status, attempts } }: { delivery: Pick<Delivery, 'status' | 'attempts'> }) {
-  const text = status === 'pending' && attempts > 0 ? 'retrying' : DELIVERY_STATES[status];
+  const text = texts.deliveryStates[status === 'pending' && attempts > 0 ? 'retrying' : status];
   return <Status kind={DELIVERY_KINDS[status]}>{text}</Status>;
 }
 
@@ -63,7 +50,7 @@ export function EventName({ name }: { name: string }) {
 /** A time that stays on one line; `never` for null. */
 export function When({ value }: { value: string | null }) {
   return value === null ? (
-    <span class="soft">never</span>
+    <span class="soft">{texts.never}</span>
   ) : (
     <span class="webhooks-nowrap">
       <Time value={value} />
@@ -74,7 +61,7 @@ export function When({ value }: { value: string | null }) {
 /** The outcome of an attempt in a few words: `204 · 35 ms`, or the error. */
 export function outcomeText({ statusCode, durationMs, error }: Outcome): string {
   const parts = [
-    error ?? (statusCode === null ? undefined : `status ${statusCode}`),
+    error ?? (statusCode === null ? undefined : texts.attemptStatus(statusCode)),
     durationMs === null ? undefined : durationText(durationMs),
   ];
   return parts.filter((part) => part !== undefined).join(' · ') || '–';
@@ -106,7 +93,7 @@ export function EventNames({ names, most = Number.POSITIVE_INFINITY }: { names: 
     <span class="webhooks-events">
       {shown.map((name) => (
         <span key={name} class="chip">
-          {name === '*' ? 'All events' : name}
+          {name === '*' ? texts.allEvents : name}
         </span>
       ))}
       {names.length > shown.length && <span class="soft">+{names.length - shown.length}</span>}

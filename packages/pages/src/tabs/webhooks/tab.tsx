@@ -1,3 +1,4 @@
+import { texts } from './texts.ts';
 import './webhooks.css';
 import type { ComponentChildren } from 'preact';
 import { type Tab, TabLayout, useLoaded } from '../../console/kit.ts';
@@ -14,19 +15,19 @@ import type { WebhookFacts } from './responses.ts';
 import { HOME } from './states.tsx';
 
 const SECTIONS = [
-  { path: HOME, label: 'Overview' },
-  { path: `${HOME}/endpoints`, label: 'Endpoints' },
-  { path: `${HOME}/deliveries`, label: 'Deliveries' },
-  { path: `${HOME}/explain`, label: 'Explain' },
-  { path: `${HOME}/events`, label: 'Events' },
+  { path: HOME, label: texts.sections.overview },
+  { path: `${HOME}/endpoints`, label: texts.sections.endpoints },
+  { path: `${HOME}/deliveries`, label: texts.sections.deliveries },
+  { path: `${HOME}/explain`, label: texts.sections.explain },
+  { path: `${HOME}/events`, label: texts.sections.events },
 ];
-const RECEIVER = { path: `${HOME}/receiver`, label: 'Receiver' };
+const RECEIVER = { path: `${HOME}/receiver`, label: texts.sections.receiver };
 
 function Layout({ children }: { children: ComponentChildren }) {
   const { data } = useLoaded<WebhookFacts>('/webhooks/facts');
   const sections = data?.hasReceiver ? [...SECTIONS, RECEIVER] : SECTIONS;
   return (
-    <TabLayout label="Webhooks" sections={sections}>
+    <TabLayout label={texts.title} sections={sections}>
       {children}
     </TabLayout>
   );

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
-import { exactTime } from '../../../kit/format.tsx';
+import { exactTime, localNumber, parseLocalNumber } from '../../../kit/format.tsx';
+import { texts } from '../../texts.ts';
 import type { FieldInfo } from '../app-info.ts';
 import { isSafeLink } from '../format.tsx';
 import { ariaProps, type ValueProps } from './editor-props.ts';
@@ -38,7 +39,7 @@ export function TextEditor(props: ValueProps) {
       {field.type === 'url' && isSafeLink(text) && (
         <p class="hint">
           <a href={text} target="_blank" rel="noopener noreferrer">
-            Open the address
+            {texts.editors.openAddress}
           </a>
         </p>
       )}
@@ -46,17 +47,47 @@ export function TextEditor(props: ValueProps) {
   );
 }
 
-/** Numbers. The text is kept while it is typed: `1.` is not a number yet, and a decimal may have more digits than a number. */
+/**
+ * A field for a number in the notation of the page. Its text is kept while it is typed: `1.` is not a number yet, and a decimal may have more
+ * digits than a number.
+ *
+ * @param props `value` and what `onChange` gets have a point; an empty text for no number
+ */
+export function NumberInput({
+  value,
+  onChange,
+  ...attributes
+}: {
+  id: string;
+  class?: string;
+  inputmode: 'numeric' | 'decimal';
+  value: string;
+  onChange: (value: string) => void;
+} & Partial<ReturnType<typeof ariaProps>>) {
+  const [typed, setTyped] = useState(localNumber(value));
+  const change = (text: string) => {
+    setTyped(text);
+    onChange(parseLocalNumber(text));
+  };
+  return (
+    <input
+      {...attributes}
+      autocomplete="off"
+      value={parseLocalNumber(typed) === value ? typed : localNumber(value)}
+      onInput={(event) => change(event.currentTarget.value)}
+    />
+  );
+}
+
 export function NumberEditor(props: ValueProps) {
   const { id, field, value, onChange } = props;
   return (
-    <input
+    <NumberInput
       id={id}
       class="number"
       inputmode={field.type === 'integer' ? 'numeric' : 'decimal'}
-      autocomplete="off"
       value={String(value ?? '')}
-      onInput={({ currentTarget: { value: text } }) => onChange(text.trim() === '' ? null : text)}
+      onChange={(text) => onChange(text.trim() === '' ? null : text)}
       {...ariaProps(props)}
     />
   );
@@ -72,10 +103,12 @@ function EmptyOption({
   textOf?: (value: unknown) => string;
 }) {
   const hasDefault = isNew && field.default !== undefined && field.default !== null;
-  return <option value="">{hasDefault ? `${textOf(field.default)} (default)` : 'No value'}</option>;
+  return (
+    <option value="">{hasDefault ? texts.editors.defaultValue(textOf(field.default)) : texts.data.noValue}</option>
+  );
 }
 
-const yesOrNo = (value: unknown) => (value ? 'Yes' : 'No');
+const yesOrNo = (value: unknown) => (value ? texts.data.yes : texts.data.no);
 
 /** Whether a select offers no value: also while a required field has none. */
 const mayBeEmpty = (field: FieldInfo, value: unknown) => !field.required || value === null || value === undefined;
@@ -91,8 +124,8 @@ export function BooleanEditor(props: ValueProps) {
       {...ariaProps(props)}
     >
       {mayBeEmpty(field, value) && <EmptyOption field={field} isNew={isNew} textOf={yesOrNo} />}
-      <option value="true">Yes</option>
-      <option value="false">No</option>
+      <option value="true">{texts.data.yes}</option>
+      <option value="false">{texts.data.no}</option>
     </select>
   );
 }
@@ -145,9 +178,23 @@ export function DateEditor(props: ValueProps) {
         {...ariaProps(props)}
       />
       <button type="button" onClick={() => onChange(new Date(Math.floor(Date.now() / 60_000) * 60_000).toISOString())}>
-        Now
+        {texts.editors.now}
       </button>
       {time && <span class="soft">{exactTime(time)}</span>}
     </div>
+  );
+}
+
+/** A date without a time: `2030-01-31`. */
+export function DayEditor(props: ValueProps) {
+  const { id, value, onChange } = props;
+  return (
+    <input
+      id={id}
+      type="date"
+      value={typeof value === 'string' ? value : ''}
+      onChange={({ currentTarget: { value: text } }) => onChange(text === '' ? null : text)}
+      {...ariaProps(props)}
+    />
   );
 }

@@ -5,7 +5,8 @@ import type { FieldInfo, Labels, ResourceInfo, StoredRecord } from '../app-info.
 export interface ValueProps {
   id: string;
   field: FieldInfo;
-  resource: ResourceInfo;
+  /** The resource of the record; left out: the value belongs to no record, and neither files nor secrets can be set. */
+  resource?: ResourceInfo | undefined;
   /** Narrowed by each editor to the values of its type. */
   value: unknown;
   /** Of a value that the server does not return, `undefined` keeps the stored one. */

@@ -1,12 +1,14 @@
 import type { ComponentType } from 'preact';
 import { Icon } from '../../../kit/icons.tsx';
+import { texts } from '../../texts.ts';
 import { plainText, Value } from '../format.tsx';
-import { BooleanEditor, DateEditor, EnumEditor, NumberEditor, TextEditor } from './basic.tsx';
+import { BooleanEditor, DateEditor, DayEditor, EnumEditor, NumberEditor, TextEditor } from './basic.tsx';
 import type { EditorProps, ValueProps } from './editor-props.ts';
 import { FileEditor } from './file.tsx';
 import { JsonEditor } from './json.tsx';
+import { isConcealed, lockOf } from './locks.ts';
 import { ArrayEditor, ObjectEditor, ReferenceEditor, ReferencesEditor } from './nested.tsx';
-import { fieldNotes, isConcealed, lockedReason } from './rules.ts';
+import { fieldNotes } from './rules.ts';
 import { SecretEditor } from './secret.tsx';
 import { isGiven, typeText } from './type-text.ts';
 
@@ -22,6 +24,7 @@ const EDITORS: Readonly<Record<string, ComponentType<EditorProps>>> = {
   boolean: BooleanEditor,
   enum: EnumEditor,
   date: DateEditor,
+  day: DayEditor,
   ref: ReferenceEditor,
   refs: ReferencesEditor,
   array: ArrayEditor,
@@ -30,6 +33,9 @@ const EDITORS: Readonly<Record<string, ComponentType<EditorProps>>> = {
   file: FileEditor,
   password: SecretEditor,
 };
+
+/** Editors whose option for no value names the default. */
+const SELECTS = ['boolean', 'enum'];
 
 /** Editors with several controls, which need a group instead of a label. */
 const GROUPS = ['array', 'object', 'refs', 'file'];
@@ -43,8 +49,8 @@ function ValueEditor(props: ValueProps) {
 
 function Description({ id, field, isNew }: Pick<ValueProps, 'id' | 'field' | 'isNew'>) {
   const notes = [
-    isNew && isGiven(field.default) && `Default: ${plainText(field.default)}`,
-    field.pattern && `Pattern: ${field.pattern}`,
+    isNew && isGiven(field.default) && !SELECTS.includes(field.type) && texts.editors.default(plainText(field.default)),
+    field.pattern && texts.editors.pattern(field.pattern),
     ...fieldNotes(field),
   ].filter(Boolean);
   if (!field.description && notes.length === 0) return null;
@@ -85,7 +91,7 @@ function LockedField({
       </div>
       {field.accounts && record && (
         <p class="hint">
-          <a href={`/console/accounts/users/${encodeURIComponent(record.id)}`}>Change it in the account</a>
+          <a href={`/console/accounts/users/${encodeURIComponent(record.id)}`}>{texts.editors.changeInAccount}</a>
         </p>
       )}
       <Description id={id} field={field} />
@@ -108,7 +114,7 @@ function FieldHead({ id, isGroup, ...props }: FieldEditorProps & { id: string; i
     <>
       {field.label}
       {field.required && (
-        <span class="required" title="Required">
+        <span class="required" title={texts.editors.required}>
           *
         </span>
       )}
@@ -127,13 +133,18 @@ function FieldHead({ id, isGroup, ...props }: FieldEditorProps & { id: string; i
       )}
       <span class="type">{typeText(field)}</span>
       {isChanged && onReset && (
-        <button type="button" class="plain" aria-label={`Undo the change of ${field.label}`} onClick={onReset}>
-          Undo
+        <button type="button" class="plain" aria-label={texts.editors.undoChange(field.label)} onClick={onReset}>
+          {texts.editors.undo}
         </button>
       )}
       {!isNew && !field.required && isGiven(value) && !isConcealed(field) && field.type !== 'boolean' && (
-        <button type="button" class="plain" aria-label={`Clear ${field.label}`} onClick={() => onChange(null)}>
-          Clear
+        <button
+          type="button"
+          class="plain"
+          aria-label={texts.editors.clearField(field.label)}
+          onClick={() => onChange(null)}
+        >
+          {texts.editors.clear}
         </button>
       )}
     </div>
@@ -144,7 +155,8 @@ function FieldHead({ id, isGroup, ...props }: FieldEditorProps & { id: string; i
 export function FieldEditor({ lock, error, ...props }: FieldEditorProps) {
   const { field, record, saved, labels, isNew = false, isChanged = false } = props;
   const id = `field-${field.name}`;
-  const reason = lock ?? lockedReason(field, isNew);
+  const ownLock = lockOf(field, isNew);
+  const reason = lock ?? (ownLock && texts.editors.locked[ownLock]);
   if (reason !== undefined) {
     const owner = lock === undefined ? record : undefined;
     return <LockedField id={id} field={field} record={owner} value={saved} labels={labels} reason={reason} />;

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { bytesText } from '../../../kit/format.tsx';
 import { Icon } from '../../../kit/icons.tsx';
 import { call } from '../../api.ts';
+import { texts } from '../../texts.ts';
 import type { FieldInfo, ResourceInfo } from '../app-info.ts';
 import { fileUrl, isImage } from '../format.tsx';
 import { recordsPath } from '../schema.ts';
@@ -24,7 +25,12 @@ export function FileView({ file }: { file: StoredFile }) {
   return (
     <div class="file">
       {isImage(file) && url && !isBroken && (
-        <img src={url} alt={`Preview of ${file.name}`} loading="lazy" onError={() => setBroken(true)} />
+        <img
+          src={url}
+          alt={texts.editors.preview(file.name ?? file.id)}
+          loading="lazy"
+          onError={() => setBroken(true)}
+        />
       )}
       <div>
         <b class="file-name">{file.name ?? file.id}</b>
@@ -35,7 +41,7 @@ export function FileView({ file }: { file: StoredFile }) {
         </p>
         {url && (
           <a href={url} target="_blank" rel="noopener noreferrer">
-            Open
+            {texts.editors.open}
           </a>
         )}
       </div>
@@ -48,7 +54,7 @@ export function FileEditor({ id, field, resource, value, onChange }: ValueProps)
   const [error, setError] = useState<string | undefined>(undefined);
   const [isBusy, setBusy] = useState(false);
   const choose = async (file: File | undefined) => {
-    if (file === undefined) return;
+    if (file === undefined || resource === undefined) return;
     setBusy(true);
     setError(undefined);
     try {
@@ -64,7 +70,7 @@ export function FileEditor({ id, field, resource, value, onChange }: ValueProps)
       {isStoredFile(value) && <FileView key={value.id} file={value} />}
       <label class="upload">
         <Icon name="upload" />
-        {isBusy ? 'Uploading…' : value ? 'Replace the file' : 'Upload a file'}
+        {isBusy ? texts.editors.uploading : value ? texts.editors.replaceFile : texts.editors.uploadFile}
         <input
           id={id}
           type="file"

@@ -1,4 +1,5 @@
 import { toRequestError } from '../../../kit/request.ts';
+import { texts } from '../../texts.ts';
 import type { ValueProps } from './editor-props.ts';
 import { JsonText } from './values.ts';
 
@@ -19,7 +20,13 @@ function findError(value: unknown): string | undefined {
 }
 
 /** JSON as text. The text is kept as it is typed, and its error is shown at once. */
-export function JsonEditor({ id, value, onChange, invalid, describedBy }: ValueProps) {
+export function JsonEditor({
+  id,
+  value,
+  onChange,
+  invalid,
+  describedBy,
+}: Pick<ValueProps, 'id' | 'value' | 'onChange' | 'invalid' | 'describedBy'>) {
   const text = textOf(value);
   const error = findError(value);
   return (
@@ -45,7 +52,7 @@ export function JsonEditor({ id, value, onChange, invalid, describedBy }: ValueP
           class="plain"
           onClick={() => onChange(new JsonText(JSON.stringify(value.parse(), null, 2)))}
         >
-          Format
+          {texts.editors.format}
         </button>
       )}
     </>

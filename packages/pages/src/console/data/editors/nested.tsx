@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { Icon, IconButton } from '../../../kit/icons.tsx';
 import { ReferencePicker } from '../../components/reference-picker.tsx';
+import { texts } from '../../texts.ts';
 import type { FieldInfo } from '../app-info.ts';
 import { dataHref, fieldValue, resourceOf } from '../schema.ts';
 import type { EditorProps, ValueProps } from './editor-props.ts';
@@ -42,9 +43,9 @@ export function ReferenceEditor(props: ValueProps) {
         }}
       />
       {current && (
-        <a class="button" href={dataHref([target, current])} aria-label={`Open ${label ?? current}`}>
+        <a class="button" href={dataHref([target, current])} aria-label={texts.editors.openRecord(label ?? current)}>
           <Icon name="link" />
-          Open
+          {texts.editors.open}
         </a>
       )}
     </div>
@@ -76,19 +77,19 @@ function ItemTools<T>({
     <span class="item-tools">
       <IconButton
         icon="arrowUp"
-        label={`Move item ${index + 1} of ${name} up`}
+        label={texts.editors.moveUp(index + 1, name)}
         disabled={index === 0}
         onClick={() => onChange(move(items, index, index - 1))}
       />
       <IconButton
         icon="arrowDown"
-        label={`Move item ${index + 1} of ${name} down`}
+        label={texts.editors.moveDown(index + 1, name)}
         disabled={index === items.length - 1}
         onClick={() => onChange(move(items, index, index + 1))}
       />
       <IconButton
         icon="trash"
-        label={`Remove item ${index + 1} of ${name}`}
+        label={texts.editors.removeItem(index + 1, name)}
         onClick={() => onChange(without(items, index))}
       />
     </span>
@@ -118,9 +119,15 @@ export function ReferencesEditor(props: ValueProps) {
         ))}
       </ol>
       <label class="visually-hidden" for={id}>
-        Add to {field.label}
+        {texts.editors.addTo(field.label)}
       </label>
-      <ReferencePicker id={id} resource={target} value={null} placeholder={`Add a ${target}`} onChange={add} />
+      <ReferencePicker
+        id={id}
+        resource={target}
+        value={null}
+        placeholder={texts.editors.addReference(resourceOf(target)?.label ?? target)}
+        onChange={add}
+      />
     </>
   );
 }
@@ -152,7 +159,7 @@ export function ArrayEditor({ Inner, ...props }: EditorProps) {
           <li key={index}>
             <div class="item-value">
               <label class="visually-hidden" for={`${id}-${index}`}>
-                Item {index + 1} of {field.label}
+                {texts.editors.item(index + 1, field.label)}
               </label>
               <Inner
                 id={`${id}-${index}`}
@@ -169,7 +176,7 @@ export function ArrayEditor({ Inner, ...props }: EditorProps) {
       </ol>
       <button type="button" id={id} onClick={() => onChange([...items, emptyItem(inner)])}>
         <Icon name="add" />
-        Add an item
+        {texts.editors.addItem}
       </button>
     </>
   );
@@ -182,20 +189,21 @@ export function ObjectEditor({ id, field, value, onChange, labels, resource, Inn
     return (
       <button type="button" id={id} onClick={() => onChange({})}>
         <Icon name="add" />
-        Add a value
+        {texts.editors.addValue}
       </button>
     );
   return (
     <div class="object">
       {shape.map((member) => {
-        const memberId = `${id}-${member.name}`;
+        // Not with a hyphen: the ids of the name, hint and error of the group have one.
+        const memberId = `${id}.${member.name}`;
         return (
           <div class="field" key={member.name}>
             <div class="field-head">
               <label class="name" for={memberId}>
                 {member.label}
                 {member.required && (
-                  <span class="required" title="Required">
+                  <span class="required" title={texts.editors.required}>
                     *
                   </span>
                 )}

@@ -2,6 +2,8 @@ import { useState } from 'preact/hooks';
 import { Icon } from '../../../kit/icons.tsx';
 import { showError } from '../../../kit/toasts.tsx';
 import { call } from '../../api.ts';
+import { texts } from '../../texts.ts';
+import type { ResourceInfo } from '../app-info.ts';
 import { isSecret } from '../format.tsx';
 import { recordsPath } from '../schema.ts';
 import { ariaProps, type EditorProps, type ValueProps } from './editor-props.ts';
@@ -10,9 +12,9 @@ import { ariaProps, type EditorProps, type ValueProps } from './editor-props.ts'
 function StoredValue({ field, resource, record, saved }: Pick<ValueProps, 'field' | 'resource' | 'record' | 'saved'>) {
   const [revealed, setRevealed] = useState<{ value: unknown } | undefined>(undefined);
   const isSet = isSecret(saved) && saved.isSet;
-  const reveal = async (id: string) => {
+  const reveal = async (of: ResourceInfo, id: string) => {
     try {
-      const path = recordsPath(resource, id, 'reveal');
+      const path = recordsPath(of, id, 'reveal');
       const { data } = await call<{ value: unknown }>(path, { method: 'POST', body: { field: field.name } });
       setRevealed(data);
     } catch (error) {
@@ -26,17 +28,17 @@ function StoredValue({ field, resource, record, saved }: Pick<ValueProps, 'field
           <code>{typeof revealed.value === 'string' ? revealed.value : JSON.stringify(revealed.value)}</code>
         </span>
         <button type="button" onClick={() => setRevealed(undefined)}>
-          Hide
+          {texts.editors.hide}
         </button>
       </>
     );
   return (
     <>
-      <span class="soft">{isSet ? '••••••••' : 'Not set'}</span>
-      {record && field.encrypted && !field.writeOnly && isSet && (
-        <button type="button" onClick={() => reveal(record.id)}>
+      <span class="soft">{isSet ? '••••••••' : texts.editors.secretNotSet}</span>
+      {resource && record && field.encrypted && !field.writeOnly && isSet && (
+        <button type="button" onClick={() => reveal(resource, record.id)}>
           <Icon name="eye" />
-          Reveal
+          {texts.editors.reveal}
         </button>
       )}
     </>
@@ -56,7 +58,7 @@ export function SecretEditor({ Inner, ...props }: EditorProps) {
         <StoredValue {...props} />
         <button type="button" id={id} onClick={() => setReplacing(true)}>
           <Icon name="key" />
-          {isSecret(saved) && saved.isSet ? 'Replace' : 'Set'}
+          {isSecret(saved) && saved.isSet ? texts.editors.replace : texts.editors.set}
         </button>
       </div>
     );
@@ -80,7 +82,7 @@ export function SecretEditor({ Inner, ...props }: EditorProps) {
       )}
       {!isNew && (
         <button type="button" class="plain" onClick={keep}>
-          Keep the stored value
+          {texts.editors.keepStored}
         </button>
       )}
     </>

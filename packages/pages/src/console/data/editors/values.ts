@@ -1,8 +1,9 @@
 import { toRequestError } from '../../../kit/request.ts';
+import { texts } from '../../texts.ts';
 import type { FieldInfo, Labels } from '../app-info.ts';
 import { fieldValue } from '../schema.ts';
 import { findJsonError } from './json-position.ts';
-import { isConcealed } from './rules.ts';
+import { isConcealed } from './locks.ts';
 
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -47,8 +48,8 @@ export const toDraft = (field: FieldInfo, value: unknown): unknown =>
 function toNumber(text: string, type: 'integer' | 'number'): number {
   const trimmed = text.trim();
   const number = Number(trimmed);
-  if (trimmed === '' || !Number.isFinite(number)) throw new Error('Must be a number');
-  if (type === 'integer' && !Number.isInteger(number)) throw new Error('Must be a whole number');
+  if (trimmed === '' || !Number.isFinite(number)) throw new Error(texts.editors.mustBeNumber);
+  if (type === 'integer' && !Number.isInteger(number)) throw new Error(texts.editors.mustBeInteger);
   return number;
 }
 
@@ -67,7 +68,7 @@ export class JsonText {
       return JSON.parse(this.text);
     } catch {
       const { line, column } = findJsonError(this.text);
-      throw new Error(`Is not valid JSON: see line ${line}, column ${column}`);
+      throw new Error(texts.editors.invalidJson(line, column));
     }
   }
 }

@@ -1,12 +1,16 @@
 import { confirmAction, Dialog, openDialog } from '../../../kit/dialog.tsx';
 import { Icon } from '../../../kit/icons.tsx';
 import { RequestError } from '../../../kit/request.ts';
+import { texts as kitTexts } from '../../../kit/texts.ts';
 import { describeError, showError, showToast } from '../../../kit/toasts.tsx';
 import { call } from '../../api.ts';
 import { sendWithCode } from '../../components/second-factor.tsx';
+import { texts } from '../../texts.ts';
 import type { ResourceInfo, StoredRecord } from '../app-info.ts';
-import { fieldValue, nameOf, recordsPath } from '../schema.ts';
+import { countText, fieldValue, recordsPath } from '../schema.ts';
 import { SetFieldDialog } from './set-field-dialog.tsx';
+
+type Action = Change['action'];
 
 type Change = { action: 'delete' | 'restore' } | { action: 'update'; values: Record<string, unknown> };
 
@@ -46,11 +50,9 @@ async function changeAll(
   };
 }
 
-const countText = (resource: ResourceInfo, count: number) => `${count} ${nameOf(resource, count)}`;
-
-function showFailures(resource: ResourceInfo, failed: readonly Failure[], verb: string): Promise<void> {
+function showFailures(resource: ResourceInfo, failed: readonly Failure[], action: Action): Promise<void> {
   return openDialog<void>(({ close }) => (
-    <Dialog title={`${countText(resource, failed.length)} could not be ${verb}`} onClose={close}>
+    <Dialog title={texts.list.bulk.failed[action](countText(resource, failed.length))} onClose={close}>
       <ul class="failures">
         {failed.map(({ id, error }) => (
           <li key={id}>
@@ -60,17 +62,11 @@ function showFailures(resource: ResourceInfo, failed: readonly Failure[], verb: 
       </ul>
       <footer>
         <button type="button" class="primary" onClick={() => close()}>
-          Close
+          {kitTexts.close}
         </button>
       </footer>
     </Dialog>
   ));
-}
-
-interface BulkTexts {
-  /** What has happened to the records: `deleted`. */
-  verb: string;
-  undo?: (ids: readonly string[]) => Promise<void>;
 }
 
 /** Runs a change and reports how many records could not be changed, with the reasons. @returns false if the administrator cancels */
@@ -78,17 +74,17 @@ async function runBulk(
   resource: ResourceInfo,
   ids: readonly string[],
   change: Change,
-  { verb, undo }: BulkTexts,
+  undo?: (ids: readonly string[]) => Promise<void>,
 ): Promise<boolean> {
   try {
     const result = await changeAll(resource, ids, change);
     if (result === undefined) return false;
     const { done, failed } = result;
     if (done.length > 0) {
-      const action = undo && { label: 'Undo', run: () => undo(done) };
-      showToast(`${countText(resource, done.length)} ${verb}`, { action });
+      const action = undo && { label: texts.list.bulk.undo, run: () => undo(done) };
+      showToast(texts.list.bulk.done[change.action](countText(resource, done.length)), { action });
     }
-    if (failed.length > 0) await showFailures(resource, failed, verb);
+    if (failed.length > 0) await showFailures(resource, failed, change.action);
   } catch (error) {
     showError(error);
   }
@@ -105,30 +101,30 @@ interface BulkBarProps {
 /** What can be done with the selected records. */
 function useBulkActions({ resource, selected, onDone }: BulkBarProps) {
   const ids = [...selected];
-  const run = async (change: Change, texts: BulkTexts) => {
-    if (await runBulk(resource, ids, change, texts)) onDone();
+  const run = async (change: Change, undo?: (done: readonly string[]) => Promise<void>) => {
+    if (await runBulk(resource, ids, change, undo)) onDone();
   };
   const undo = async (done: readonly string[]) => {
-    await runBulk(resource, done, { action: 'restore' }, { verb: 'restored' });
+    await runBulk(resource, done, { action: 'restore' });
     onDone();
   };
   return {
-    restore: () => run({ action: 'restore' }, { verb: 'restored' }),
+    restore: () => run({ action: 'restore' }),
     async remove() {
       const question = {
-        title: `Delete ${countText(resource, ids.length)}?`,
-        text: resource.softDelete ? 'They can be restored later.' : 'This cannot be undone.',
-        action: `Delete ${ids.length}`,
+        title: texts.list.bulk.deleteAll(countText(resource, ids.length)),
+        text: resource.softDelete ? texts.list.bulk.restoredLater : texts.list.bulk.forGood,
+        action: texts.list.bulk.deleteCount(ids.length),
         isDangerous: true,
       };
       if (!(await confirmAction(question))) return;
-      await run({ action: 'delete' }, { verb: 'deleted', undo: resource.softDelete ? undo : undefined });
+      await run({ action: 'delete' }, resource.softDelete ? undo : undefined);
     },
     async setField() {
       const values = await openDialog<Record<string, unknown> | undefined>(({ close }) => (
         <SetFieldDialog resource={resource} count={ids.length} close={close} />
       ));
-      if (values !== undefined) await run({ action: 'update', values }, { verb: 'changed' });
+      if (values !== undefined) await run({ action: 'update', values });
     },
   };
 }
@@ -143,27 +139,27 @@ export function BulkBar(props: BulkBarProps) {
   const hasDeleted = chosen.some(isDeleted);
   const isAllDeleted = hasDeleted && chosen.length === selected.size && chosen.every(isDeleted);
   return (
-    <div class="bulk" role="region" aria-label="Selected records">
-      <b role="status">{selected.size} selected</b>
+    <div class="bulk" role="region" aria-label={texts.list.bulk.label}>
+      <b role="status">{texts.list.bulk.selected(selected.size)}</b>
       {!isAllDeleted && (
         <button type="button" onClick={setField}>
-          Set a field…
+          {texts.list.bulk.setField}
         </button>
       )}
       {hasDeleted && (
         <button type="button" onClick={restore}>
           <Icon name="restore" />
-          Restore
+          {texts.list.bulk.restore}
         </button>
       )}
       {!isAllDeleted && (
         <button type="button" class="danger" onClick={remove}>
           <Icon name="trash" />
-          Delete
+          {texts.list.bulk.delete}
         </button>
       )}
       <button type="button" class="plain" onClick={onDone}>
-        Clear
+        {texts.list.bulk.clear}
       </button>
     </div>
   );

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import { setParams } from '../../router.ts';
 import type { ResourceInfo } from '../app-info.ts';
-import { app, type Column, columnsOf, defaultColumns } from '../schema.ts';
+import { app, type Column, defaultColumns, listColumnsOf } from '../schema.ts';
 import { filtersIn, sortOf } from './query.ts';
 
 /** What is stored under the keys that were read. A change shows the lists again. */
@@ -39,7 +39,7 @@ export function chooseColumns(resource: ResourceInfo, names: readonly string[]):
 
 /** The columns of a list: those of the address, else those that the user chose last, else as many as fit. @param count how many fit */
 export function shownColumns(resource: ResourceInfo, params: URLSearchParams, count: number): Column[] {
-  const all = columnsOf(resource);
+  const all = listColumnsOf(resource);
   const names = (params.get('columns') ?? readRemembered(resource)).split(',');
   const chosen = names.flatMap((name) => all.find((one) => one.name === name) ?? []);
   if (chosen.length > 0) return chosen;

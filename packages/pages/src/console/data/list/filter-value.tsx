@@ -1,6 +1,7 @@
 import { ReferencePicker } from '../../components/reference-picker.tsx';
+import { texts } from '../../texts.ts';
 import type { FieldInfo } from '../app-info.ts';
-import { toLocalInput } from '../editors/basic.tsx';
+import { NumberInput, toLocalInput } from '../editors/basic.tsx';
 
 const NUMBERS = ['integer', 'number', 'decimal'];
 /** Operators whose value is a list, separated by commas. */
@@ -51,7 +52,7 @@ function CheckedChoices({
   const toggle = (one: string) =>
     onChange(options.filter((each) => chosen.includes(each) !== (each === one)).join(','));
   return (
-    <div class="checks" role="group" aria-label="Values">
+    <div class="checks" role="group" aria-label={texts.list.filters.values}>
       {options.map((one) => (
         <label key={one} class="check">
           <input type="checkbox" checked={chosen.includes(one)} onClick={() => toggle(one)} />
@@ -63,8 +64,8 @@ function CheckedChoices({
 }
 
 const YES_NO = [
-  ['true', 'yes'],
-  ['false', 'no'],
+  ['true', texts.list.filters.yes],
+  ['false', texts.list.filters.no],
 ] as const;
 
 const fromLocalInput = (text: string) => (text === '' ? '' : new Date(text).toISOString());
@@ -89,7 +90,7 @@ export function FilterValue({
   const id = 'filter-value';
   const { type, values, target } = comparedType(field);
   const choices = (options: ChoicesProps['options']) => (
-    <Choices id={id} options={options} value={value} onChange={onChange} empty="Choose…" />
+    <Choices id={id} options={options} value={value} onChange={onChange} empty={texts.list.filters.choose} />
   );
   if (operator === 'exists' || type === 'boolean') return choices(YES_NO);
   if (values && LISTS.includes(operator)) return <CheckedChoices options={values} value={value} onChange={onChange} />;
@@ -116,12 +117,13 @@ export function FilterValue({
         onInput={(event) => onChange(fromLocalInput(event.currentTarget.value))}
       />
     );
+  if (NUMBERS.includes(type) && isSingle(operator))
+    return <NumberInput id={id} value={value} inputmode="decimal" onChange={onChange} />;
   return (
     <input
       id={id}
       value={value}
-      placeholder={isSingle(operator) ? undefined : 'Values, separated by commas'}
-      inputmode={NUMBERS.includes(type) && isSingle(operator) ? 'decimal' : undefined}
+      placeholder={isSingle(operator) ? undefined : texts.list.filters.valuesHint}
       onInput={(event) => onChange(event.currentTarget.value)}
     />
   );

@@ -1,8 +1,10 @@
 import { useState } from 'preact/hooks';
 import { Icon } from '../../../kit/icons.tsx';
+import { locale } from '../../../kit/language.ts';
 import { Menu } from '../../components/menu.tsx';
 import { useReferenceLabel } from '../../components/reference-picker.tsx';
 import { place, setParams } from '../../router.ts';
+import { texts } from '../../texts.ts';
 import type { ResourceInfo } from '../app-info.ts';
 import { Choices, comparedType, FilterValue, isSingle } from './filter-value.tsx';
 import { type Filter, filterableColumns, filtersIn, operatorText } from './query.ts';
@@ -42,7 +44,7 @@ function FilterForm(props: FilterFormProps) {
   const { initial, onDone } = props;
   const filter = useFilter(props);
   const { columns, name, field, operator, value, label } = filter;
-  if (field === undefined) return <p class="soft">No field of this resource can be compared.</p>;
+  if (field === undefined) return <p class="soft">{texts.list.filters.none}</p>;
   const apply = (event: Event) => {
     event.preventDefault();
     const previous = initial === undefined ? {} : { [initial.key]: undefined };
@@ -54,7 +56,7 @@ function FilterForm(props: FilterFormProps) {
   return (
     <form class="filter-form" onSubmit={apply}>
       <label for="filter-field">
-        Field
+        {texts.list.filters.field}
         <Choices
           id="filter-field"
           options={columns.map((one) => [one.name, one.label])}
@@ -63,7 +65,7 @@ function FilterForm(props: FilterFormProps) {
         />
       </label>
       <label for="filter-operator">
-        Comparison
+        {texts.list.filters.comparison}
         <Choices
           id="filter-operator"
           options={field.operators.map((one) => [one, operatorText(field, one)])}
@@ -72,7 +74,7 @@ function FilterForm(props: FilterFormProps) {
         />
       </label>
       <div class="field">
-        <label for="filter-value">Value</label>
+        <label for="filter-value">{texts.list.filters.value}</label>
         <FilterValue
           key={`${name} ${operator}`}
           field={field}
@@ -85,7 +87,7 @@ function FilterForm(props: FilterFormProps) {
       </div>
       <footer>
         <button type="submit" class="primary" disabled={value === ''}>
-          Apply
+          {texts.list.filters.apply}
         </button>
       </footer>
     </form>
@@ -96,7 +98,7 @@ function FilterForm(props: FilterFormProps) {
 function valueText(type: string | undefined, value: string, label: string): string {
   if (type === 'ref') return label;
   const date = type === 'date' ? new Date(value) : undefined;
-  return date === undefined || Number.isNaN(date.getTime()) ? value : date.toLocaleString();
+  return date === undefined || Number.isNaN(date.getTime()) ? value : date.toLocaleString(locale);
 }
 
 /** A filter in use, which can be changed and removed. */
@@ -106,10 +108,12 @@ function FilterChip({ resource, filter }: { resource: ResourceInfo; filter: Filt
   const compared = field && comparedType(field);
   const isOne = compared?.type === 'ref' && isSingle(operator);
   const label = useReferenceLabel(isOne ? compared.target : undefined, value);
+  const fieldName = field?.label ?? name;
+  const { hasValue, hasNoValue } = texts.list.filters;
   const text =
     operator === 'exists'
-      ? `${field?.label ?? name} has ${value === 'true' ? 'a' : 'no'} value`
-      : `${field?.label ?? name} ${operatorText(field, operator)} ${valueText(compared?.type, value, label)}`;
+      ? (value === 'true' ? hasValue : hasNoValue)(fieldName)
+      : `${fieldName} ${operatorText(field, operator)} ${valueText(compared?.type, value, label)}`;
   return (
     <span class="filter-chip">
       <Menu label={text}>
@@ -117,7 +121,7 @@ function FilterChip({ resource, filter }: { resource: ResourceInfo; filter: Filt
       </Menu>
       <button
         type="button"
-        aria-label={`Remove the filter ${text}`}
+        aria-label={texts.list.filters.remove(text)}
         onClick={() => setParams({ [key]: undefined, after: undefined })}
       >
         <Icon name="close" size={12} />
@@ -130,7 +134,7 @@ function FilterChip({ resource, filter }: { resource: ResourceInfo; filter: Filt
 export function FilterMenu({ resource }: { resource: ResourceInfo }) {
   const count = filtersIn(place.value.params).length;
   return (
-    <Menu label="Filter" icon="filter" badge={count}>
+    <Menu label={texts.list.filters.filter} icon="filter" badge={count}>
       {(close) => <FilterForm resource={resource} onDone={close} />}
     </Menu>
   );
@@ -147,16 +151,18 @@ export function FilterChips({ resource }: { resource: ResourceInfo }) {
       Object.fromEntries([...filters.map(({ key }) => key), 'deleted', 'after'].map((key) => [key, undefined])),
     );
   return (
-    <div class="chips" role="group" aria-label="Filters in use">
+    <div class="chips" role="group" aria-label={texts.list.filters.inUse}>
       {filters.map((filter) => (
         <FilterChip key={filter.key} resource={resource} filter={filter} />
       ))}
       {deleted !== null && (
         <span class="filter-chip">
-          <span class="text">{deleted === 'only' ? 'only deleted records' : 'with deleted records'}</span>
+          <span class="text">
+            {deleted === 'only' ? texts.list.filters.onlyDeleted : texts.list.filters.withDeleted}
+          </span>
           <button
             type="button"
-            aria-label="Hide deleted records"
+            aria-label={texts.list.filters.hideDeleted}
             onClick={() => setParams({ deleted: undefined, after: undefined })}
           >
             <Icon name="close" size={12} />
@@ -164,7 +170,7 @@ export function FilterChips({ resource }: { resource: ResourceInfo }) {
         </span>
       )}
       <button type="button" class="plain" onClick={clear}>
-        Clear
+        {texts.components.clear}
       </button>
     </div>
   );

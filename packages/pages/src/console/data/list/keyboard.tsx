@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { Dialog, openDialog } from '../../../kit/dialog.tsx';
 import { isTyping } from '../../../kit/is-typing.ts';
 import { navigate } from '../../router.ts';
+import { texts } from '../../texts.ts';
 import type { ResourceInfo, StoredRecord } from '../app-info.ts';
 import { dataHref, viewer } from '../schema.ts';
 
@@ -38,20 +39,20 @@ export function useSelection(rows: readonly StoredRecord[] | undefined): Selecti
 }
 
 const SHORTCUTS = [
-  ['/', 'Search'],
-  ['j, ↓', 'Next record'],
-  ['k, ↑', 'Previous record'],
-  ['Enter', 'Open the record'],
-  ['x', 'Select the record'],
-  ['n', 'New record'],
-  ['Escape', 'Clear the selection'],
-  ['?', 'Show these shortcuts'],
+  ['/', texts.list.shortcuts.search],
+  ['j, ↓', texts.list.shortcuts.next],
+  ['k, ↑', texts.list.shortcuts.previous],
+  ['Enter', texts.list.shortcuts.open],
+  ['x', texts.list.shortcuts.select],
+  ['n', texts.list.shortcuts.new],
+  ['Escape', texts.list.shortcuts.clear],
+  ['?', texts.list.shortcuts.show],
 ];
 
 /** Shows the keys of the list. */
 export const showShortcuts = (): Promise<void> =>
   openDialog<void>(({ close }) => (
-    <Dialog title="Keyboard shortcuts" onClose={close}>
+    <Dialog title={texts.list.shortcuts.title} onClose={close}>
       <dl class="shortcuts">
         {SHORTCUTS.map(([keys, text]) => (
           <div key={keys}>

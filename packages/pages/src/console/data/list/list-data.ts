@@ -4,7 +4,7 @@ import { type RequestError, toRequestError } from '../../../kit/request.ts';
 import { call, type PageMeta } from '../../api.ts';
 import { hrefOf, place } from '../../router.ts';
 import { useChanges } from '../../shell/live.ts';
-import type { Labels, ResourceInfo, StoredRecord } from '../app-info.ts';
+import type { Labels, ResourceInfo, StoredRecord, Titles } from '../app-info.ts';
 import { recordsPath, viewer } from '../schema.ts';
 import { requestParams } from './query.ts';
 
@@ -12,6 +12,8 @@ const HIGHLIGHT_MS = 2500;
 
 export interface ListMeta extends PageMeta {
   labels?: Labels;
+  /** Of the records of the page. */
+  titles?: Titles;
   total?: number;
   /** More records may match, because counting stopped. */
   totalCapped?: boolean;

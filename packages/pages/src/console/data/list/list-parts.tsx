@@ -3,6 +3,7 @@ import { Dialog, openDialog } from '../../../kit/dialog.tsx';
 import { Icon } from '../../../kit/icons.tsx';
 import { Menu } from '../../components/menu.tsx';
 import { hrefOf, place, setParams } from '../../router.ts';
+import { texts } from '../../texts.ts';
 import type { ResourceInfo } from '../app-info.ts';
 import { dataHref, nameOf, viewer } from '../schema.ts';
 import { listCommand, newRecordCommand } from '../shell-command.ts';
@@ -14,11 +15,9 @@ import { isFiltered } from './query.ts';
 
 const showCommand = (resource: ResourceInfo) =>
   openDialog<void>(({ close }) => (
-    <Dialog title="The same list from the API" onClose={close} wide={true}>
-      <p>
-        Clients may use the filters, searches and orders that the declaration allows, and see what its policies allow.
-      </p>
-      <Code text={listCommand(resource, place.value.params)} label="Command" />
+    <Dialog title={texts.list.api.title} onClose={close} wide={true}>
+      <p>{texts.list.api.intro}</p>
+      <Code text={listCommand(resource, place.value.params)} label={texts.list.api.command} />
     </Dialog>
   ));
 
@@ -27,7 +26,7 @@ export function ListActions({ resource, reload }: { resource: ResourceInfo; relo
   const isReadOnly = viewer() !== undefined;
   return (
     <div class="actions">
-      <Menu label="More" icon="more" isEnd={true}>
+      <Menu label={texts.list.more} icon="more" isEnd={true}>
         {(close) => {
           const run = (action: () => unknown) => () => {
             close();
@@ -39,29 +38,29 @@ export function ListActions({ resource, reload }: { resource: ResourceInfo; relo
                 <>
                   <button type="button" onClick={run(() => exportRecords(resource, 'csv'))}>
                     <Icon name="download" />
-                    Export as CSV
+                    {texts.list.exportCsv}
                   </button>
                   <button type="button" onClick={run(() => exportRecords(resource, 'csv', { isExact: true }))}>
                     <Icon name="download" />
-                    Export as CSV, exact texts
+                    {texts.list.exportExactCsv}
                   </button>
                   <button type="button" onClick={run(() => exportRecords(resource, 'ndjson'))}>
                     <Icon name="download" />
-                    Export as NDJSON
+                    {texts.list.exportNdjson}
                   </button>
                   <button type="button" onClick={run(() => importRecords(resource, reload))}>
                     <Icon name="upload" />
-                    Import a file…
+                    {texts.list.importFile}
                   </button>
                 </>
               )}
               <button type="button" onClick={run(() => showCommand(resource))}>
                 <Icon name="link" />
-                API call…
+                {texts.list.apiCall}
               </button>
               <button type="button" onClick={run(showShortcuts)}>
                 <Icon name="bolt" />
-                Keyboard shortcuts
+                {texts.list.shortcuts.title}
               </button>
             </div>
           );
@@ -70,7 +69,7 @@ export function ListActions({ resource, reload }: { resource: ResourceInfo; relo
       {!isReadOnly && (
         <a class="button primary" href={dataHref([resource.name, 'new'])}>
           <Icon name="add" />
-          <span class="text">New {nameOf(resource)}</span>
+          <span class="text">{texts.list.newRecord(nameOf(resource))}</span>
         </a>
       )}
     </div>
@@ -87,15 +86,15 @@ export function Pager({ meta, isLoading }: Pick<RecordList, 'meta' | 'isLoading'
   const showPrevious = () => setParams({ after: String(trail.at(-1) ?? '') }, { state: { trail: trail.slice(0, -1) } });
   if (after === null && !next) return null;
   return (
-    <nav class="pager" aria-label="Pages">
+    <nav class="pager" aria-label={texts.list.pages}>
       <button type="button" disabled={after === null || isLoading} onClick={() => setParams({ after: undefined })}>
-        First
+        {texts.list.first}
       </button>
       <button type="button" disabled={trail.length === 0 || isLoading} onClick={showPrevious}>
-        Previous
+        {texts.list.previous}
       </button>
       <button type="button" disabled={!next || isLoading} onClick={showNext}>
-        Next
+        {texts.list.next}
       </button>
     </nav>
   );
@@ -108,10 +107,10 @@ export function NoRecords({ resource, meta }: { resource: ResourceInfo; meta: Li
     const keep = new URLSearchParams([...params].filter(([key]) => ['as', 'columns'].includes(key)));
     return (
       <div class="nothing">
-        <h2>No {nameOf(resource)} matches</h2>
-        <p>Change the search or the filters, or show all.</p>
+        <h2>{texts.list.noMatch(nameOf(resource))}</h2>
+        <p>{texts.list.noMatchHint}</p>
         <a class="button" href={hrefOf(place.value.path, keep)}>
-          Show all {nameOf(resource, 2)}
+          {texts.list.showAll(nameOf(resource, 2))}
         </a>
       </div>
     );
@@ -119,12 +118,12 @@ export function NoRecords({ resource, meta }: { resource: ResourceInfo; meta: Li
   if (viewer() !== undefined)
     return (
       <div class="nothing">
-        <h2>This viewer sees no {nameOf(resource, 2)}</h2>
+        <h2>{texts.list.viewerSeesNone(nameOf(resource, 2))}</h2>
         <p>
           {meta.why ?? (
             <>
-              Policy of the list: <code>{resource.policies.list}</code>
-              {resource.hasScope && ', and a scope filter'}
+              {texts.list.listPolicy} <code>{resource.policies.list}</code>
+              {resource.hasScope && texts.list.andScope}
             </>
           )}
           .
@@ -133,13 +132,13 @@ export function NoRecords({ resource, meta }: { resource: ResourceInfo; meta: Li
     );
   return (
     <div class="nothing">
-      <h2>No {nameOf(resource, 2)} yet</h2>
-      <p>Create the first one here, import a file, or send it to the API:</p>
+      <h2>{texts.list.noneYet(nameOf(resource, 2))}</h2>
+      <p>{texts.list.noneYetHint}</p>
       <a class="button primary" href={dataHref([resource.name, 'new'])}>
         <Icon name="add" />
-        Create the first {nameOf(resource)}
+        {texts.list.createFirst(nameOf(resource))}
       </a>
-      <Code text={newRecordCommand(resource)} label="Command" />
+      <Code text={newRecordCommand(resource)} label={texts.list.api.command} />
     </div>
   );
 }

@@ -1,5 +1,8 @@
+import { locale } from '../../../kit/language.ts';
 import type { RequestError } from '../../../kit/request.ts';
+import { ResourceIcon } from '../../components/resource-icon.tsx';
 import { usePageTitle } from '../../router.ts';
+import { texts } from '../../texts.ts';
 import type { ResourceInfo } from '../app-info.ts';
 import { app, nameOf, viewer } from '../schema.ts';
 import { BulkBar } from './bulk.tsx';
@@ -12,7 +15,7 @@ import { Toolbar } from './toolbar.tsx';
 
 function totalText(resource: ResourceInfo, { total, totalCapped }: ListMeta): string {
   if (total === undefined) return '';
-  return `${total.toLocaleString()}${totalCapped ? '+' : ''} ${nameOf(resource, total)}`;
+  return `${total.toLocaleString(locale)}${totalCapped ? '+' : ''} ${nameOf(resource, total)}`;
 }
 
 /** The message of an error with its details, as sentences. */
@@ -40,7 +43,10 @@ export function ListPage({ resource }: { resource: ResourceInfo }) {
     <main id="main" class="page list-page">
       <header class="page-head">
         <div>
-          <h1 tabindex={-1}>{resource.plural}</h1>
+          <h1 class="resource-heading" tabindex={-1}>
+            <ResourceIcon resource={resource} size={22} />
+            {resource.plural}
+          </h1>
           <p class="soft count" role="status">
             {totalText(resource, meta)}
           </p>
@@ -61,11 +67,7 @@ export function ListPage({ resource }: { resource: ResourceInfo }) {
           <RecordTable resource={resource} list={list} selected={selected} onSelect={toggle} onSelectAll={toggleAll} />
         )
       )}
-      {meta.truncated && (
-        <p class="soft">
-          This page is shorter, because its records are large or were searched in part. Continue with “Next”.
-        </p>
-      )}
+      {meta.truncated && <p class="soft">{texts.list.truncated}</p>}
       <Pager meta={meta} isLoading={list.isLoading} />
       {viewer() === undefined && <BulkBar resource={resource} rows={rows} selected={selected} onDone={finish} />}
     </main>

@@ -1,3 +1,4 @@
+import { texts } from '../../texts.ts';
 import type { FieldInfo, ResourceInfo } from '../app-info.ts';
 import { isObject } from '../editors/values.ts';
 import { type Column, columnsOf, viewer } from '../schema.ts';
@@ -10,26 +11,9 @@ export const PAGE_SIZES = ['20', '50', '100'];
 export const DEFAULT_PAGE_SIZE = '50';
 
 /** The names of operators, as a sentence continues after the name of a field. */
-const OPERATOR_TEXTS: Readonly<Record<string, string>> = {
-  eq: 'is',
-  ne: 'is not',
-  gt: 'is greater than',
-  gte: 'is at least',
-  lt: 'is less than',
-  lte: 'is at most',
-  in: 'is one of',
-  nin: 'is none of',
-  all: 'has all of',
-  exists: 'has a value',
-};
-
-const DATE_TEXTS: typeof OPERATOR_TEXTS = { gt: 'is after', gte: 'is from', lt: 'is before', lte: 'is until' };
-const LIST_TEXTS: typeof OPERATOR_TEXTS = {
-  eq: 'contains',
-  ne: 'does not contain',
-  in: 'contains one of',
-  nin: 'contains none of',
-};
+const OPERATOR_TEXTS: Readonly<Record<string, string>> = texts.list.filters.operators;
+const DATE_TEXTS: typeof OPERATOR_TEXTS = texts.list.filters.dateOperators;
+const LIST_TEXTS: typeof OPERATOR_TEXTS = texts.list.filters.listOperators;
 
 /** Names an operator, as it applies to the values of a field. */
 export function operatorText(field: FieldInfo | undefined, operator: string): string {

@@ -1,11 +1,13 @@
 import { useState } from 'preact/hooks';
 import { Dialog } from '../../../kit/dialog.tsx';
 import { toRequestError } from '../../../kit/request.ts';
+import { texts as kitTexts } from '../../../kit/texts.ts';
+import { texts } from '../../texts.ts';
 import type { ResourceInfo } from '../app-info.ts';
 import { FieldEditor } from '../editors/editor.tsx';
-import { isEditable } from '../editors/rules.ts';
+import { isEditable } from '../editors/locks.ts';
 import { toInput } from '../editors/values.ts';
-import { nameOf } from '../schema.ts';
+import { countText } from '../schema.ts';
 import { Choices } from './filter-value.tsx';
 
 /** Chooses a field and its value for several records. */
@@ -41,10 +43,10 @@ export function SetFieldDialog({
     }
   };
   return (
-    <Dialog title={`Set a field of ${count} ${nameOf(resource, count)}`} onClose={() => close(undefined)}>
+    <Dialog title={texts.list.bulk.setFieldTitle(countText(resource, count))} onClose={() => close(undefined)}>
       <form class="stack" onSubmit={submit}>
         <label for="set-field">
-          Field
+          {texts.list.filters.field}
           <Choices id="set-field" options={fields.map((one) => [one.name, one.label])} value={name} onChange={choose} />
         </label>
         {field && (
@@ -60,10 +62,10 @@ export function SetFieldDialog({
         )}
         <footer>
           <button type="button" onClick={() => close(undefined)}>
-            Cancel
+            {kitTexts.cancel}
           </button>
           <button type="submit" class="primary" disabled={field === undefined}>
-            Set it for {count}
+            {texts.list.bulk.setForAll(count)}
           </button>
         </footer>
       </form>

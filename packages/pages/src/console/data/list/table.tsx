@@ -2,9 +2,10 @@ import type { RefObject } from 'preact';
 import { useRef } from 'preact/hooks';
 import { Icon } from '../../../kit/icons.tsx';
 import { place, setParams } from '../../router.ts';
-import type { Labels, ResourceInfo, StoredRecord } from '../app-info.ts';
+import { texts } from '../../texts.ts';
+import type { Labels, ResourceInfo, StoredRecord, Titles } from '../app-info.ts';
 import { Value } from '../format.tsx';
-import { type Column, dataHref, fieldValue, labelOf } from '../schema.ts';
+import { type Column, columnValue, dataHref, fieldValue, labelOf } from '../schema.ts';
 import { shownColumns } from './columns.ts';
 import { type RecordList, useWidth } from './list-data.ts';
 import { nextSort, sortOf } from './query.ts';
@@ -42,7 +43,7 @@ function HeaderCell({ resource, column, isFirst }: { resource: ResourceInfo; col
       class={`type-${column.type} ${isFirst ? 'first' : ''}`}
     >
       {column.sortable ? (
-        <button type="button" class="sort" onClick={change} title={`Sort by ${column.label}`}>
+        <button type="button" class="sort" onClick={change} title={texts.list.sortByField(column.label)}>
           <span>{column.label}</span>
           {isSorted && <Icon name={sort.isDescending ? 'arrowDown' : 'arrowUp'} size={12} />}
         </button>
@@ -58,20 +59,21 @@ interface NameCellProps {
   column: Column;
   record: StoredRecord;
   labels: Labels | undefined;
+  titles: Titles | undefined;
 }
 
 /** The cell that names the record, and links to it. */
-function NameCell({ resource, column, record, labels }: NameCellProps) {
+function NameCell({ resource, column, record, labels, titles }: NameCellProps) {
   const isLabel = column.name === resource.labelField;
   const href = dataHref([resource.name, record.id]);
-  const value = fieldValue(record, column.name);
+  const value = columnValue(column, record, titles);
   const isLinkable = isLabel || !['ref', 'refs', 'array'].includes(column.type);
   return (
-    <a class="row-link" href={href} aria-label={`Open ${labelOf(resource, record)}`}>
+    <a class="row-link" href={href} aria-label={texts.list.open(labelOf(record, titles))}>
       {isLinkable && value !== null && value !== undefined && value !== '' ? (
         <Value field={column} value={value} labels={labels} />
       ) : (
-        labelOf(resource, record)
+        labelOf(record, titles)
       )}
     </a>
   );
@@ -84,7 +86,7 @@ interface RowProps extends Omit<NameCellProps, 'column'> {
   onSelect: (id: string, isRange: boolean) => void;
 }
 
-function Row({ resource, columns, record, labels, isSelected, isChanged, onSelect }: RowProps) {
+function Row({ resource, columns, record, labels, titles, isSelected, isChanged, onSelect }: RowProps) {
   const [first, ...rest] = columns;
   if (first === undefined) return null;
   const isDeleted = fieldValue(record, 'deletedAt') != null;
@@ -96,14 +98,14 @@ function Row({ resource, columns, record, labels, isSelected, isChanged, onSelec
       <td role="cell" class="select">
         <input
           type="checkbox"
-          aria-label={`Select ${labelOf(resource, record)}`}
+          aria-label={texts.list.select(labelOf(record, titles))}
           checked={isSelected}
           onClick={(event) => onSelect(record.id, event.shiftKey)}
         />
       </td>
       <td role="cell" class={`name type-${first.type}`}>
-        <NameCell resource={resource} column={first} record={record} labels={labels} />
-        {isDeleted && <span class="chip deleted-mark">deleted</span>}
+        <NameCell resource={resource} column={first} record={record} labels={labels} titles={titles} />
+        {isDeleted && <span class="chip deleted-mark">{texts.list.deleted}</span>}
       </td>
       {rest.map((column) => (
         <td role="cell" key={column.name} class={`type-${column.type}`}>
@@ -111,7 +113,7 @@ function Row({ resource, columns, record, labels, isSelected, isChanged, onSelec
             {column.label}
           </span>
           <span class="cell">
-            <Value field={column} value={fieldValue(record, column.name)} labels={labels} />
+            <Value field={column} value={columnValue(column, record, titles)} labels={labels} />
           </span>
         </td>
       ))}
@@ -165,7 +167,7 @@ export function RecordTable({
             <th scope="col" role="columnheader" class="select">
               <input
                 type="checkbox"
-                aria-label="Select all records of this page"
+                aria-label={texts.list.selectAll}
                 checked={areAllSelected}
                 onClick={() => onSelectAll(!areAllSelected)}
               />
@@ -186,6 +188,7 @@ export function RecordTable({
                 columns={columns}
                 record={record}
                 labels={meta.labels}
+                titles={meta.titles}
                 isSelected={selected.has(record.id)}
                 isChanged={changed.has(record.id)}
                 onSelect={onSelect}

@@ -4,8 +4,9 @@ import { showToast } from '../../../kit/toasts.tsx';
 import { useSearchField } from '../../components/listing.tsx';
 import { Menu } from '../../components/menu.tsx';
 import { hrefOf, navigate, place, setParams } from '../../router.ts';
+import { texts } from '../../texts.ts';
 import type { ResourceInfo } from '../app-info.ts';
-import { app, columnsOf, DATA, nameOf, viewer } from '../schema.ts';
+import { app, columnsOf, DATA, listColumnsOf, nameOf, viewer } from '../schema.ts';
 import { chooseColumns, hasChosenColumns, shownColumns, withColumns } from './columns.ts';
 import { FilterMenu } from './filters.tsx';
 import { DEFAULT_PAGE_SIZE, PAGE_SIZES, readViews, type SavedView, sortOf, viewParams, writeViews } from './query.ts';
@@ -22,16 +23,23 @@ function Search({ resource }: ToolbarProps) {
   if (!resource.searchable) {
     if (app.value.mode !== 'development') return null;
     return (
-      <p class="soft" title="f.string().searchable() lets people search in a field.">
-        No field is searchable() yet.
+      <p class="soft" title={texts.list.noSearchableHint}>
+        {texts.list.noSearchable}
       </p>
     );
   }
-  const label = `Search ${nameOf(resource, 2)}`;
+  const label = texts.list.search(nameOf(resource, 2));
   return (
     <div class="search">
       <Icon name="search" />
-      <input {...field} id="search" aria-label={label} title="Press / to search" placeholder={label} maxlength={500} />
+      <input
+        {...field}
+        id="search"
+        aria-label={label}
+        title={texts.list.searchHint}
+        placeholder={label}
+        maxlength={500}
+      />
     </div>
   );
 }
@@ -45,7 +53,7 @@ function SortChoice({ resource }: ToolbarProps) {
   return (
     <div class="sort-choice">
       <label>
-        Sort by
+        {texts.list.sortBy}
         <select value={name} onChange={(event) => sortBy(event.currentTarget.value, isDescending)}>
           {options.map((one) => (
             <option key={one.name} value={one.name}>
@@ -56,7 +64,7 @@ function SortChoice({ resource }: ToolbarProps) {
       </label>
       <IconButton
         icon={isDescending ? 'arrowDown' : 'arrowUp'}
-        label={isDescending ? 'Descending; change to ascending' : 'Ascending; change to descending'}
+        label={isDescending ? texts.list.toAscending : texts.list.toDescending}
         onClick={() => sortBy(name, !isDescending)}
       />
     </div>
@@ -74,15 +82,15 @@ function ColumnChoice({ resource }: ToolbarProps) {
   const moveFirst = (name: string) => show([name, ...names.filter((one) => one !== name)]);
   return (
     <fieldset class="column-choice">
-      <legend>Columns</legend>
-      {columnsOf(resource).map(({ name, label }) => (
+      <legend>{texts.list.display.columns}</legend>
+      {listColumnsOf(resource).map(({ name, label }) => (
         <div key={name} class="row">
           <label class="check">
             <input type="checkbox" checked={names.includes(name)} onClick={() => toggle(name)} />
             {label}
           </label>
           {names.indexOf(name) > 0 && (
-            <IconButton icon="arrowUp" label={`Show ${label} first`} onClick={() => moveFirst(name)} />
+            <IconButton icon="arrowUp" label={texts.list.display.moveFirst(label)} onClick={() => moveFirst(name)} />
           )}
         </div>
       ))}
@@ -94,15 +102,15 @@ function ColumnChoice({ resource }: ToolbarProps) {
 function DisplayMenu({ resource }: ToolbarProps) {
   const { params } = place.value;
   return (
-    <Menu label="Display" icon="columns" isEnd={true}>
+    <Menu label={texts.list.display.menu} icon="columns" isEnd={true}>
       <ColumnChoice resource={resource} />
       {hasChosenColumns(resource, params) && (
         <button type="button" onClick={() => chooseColumns(resource, [])}>
-          Show the usual columns
+          {texts.list.display.usual}
         </button>
       )}
       <label>
-        Records per page
+        {texts.list.display.pageSize}
         <select
           value={params.get('limit') ?? DEFAULT_PAGE_SIZE}
           onChange={(event) => setParams({ limit: event.currentTarget.value, after: undefined })}
@@ -116,14 +124,14 @@ function DisplayMenu({ resource }: ToolbarProps) {
       </label>
       {resource.softDelete && (
         <label>
-          Deleted records
+          {texts.list.display.deleted}
           <select
             value={params.get('deleted') ?? ''}
             onChange={(event) => setParams({ deleted: event.currentTarget.value, after: undefined })}
           >
-            <option value="">Hide</option>
-            <option value="with">Show</option>
-            <option value="only">Show only these</option>
+            <option value="">{texts.list.display.hide}</option>
+            <option value="with">{texts.list.display.show}</option>
+            <option value="only">{texts.list.display.only}</option>
           </select>
         </label>
       )}
@@ -142,11 +150,11 @@ function SaveViewForm({ onSave }: { onSave: (name: string) => void }) {
   return (
     <form onSubmit={save}>
       <label>
-        Name
+        {texts.list.views.name}
         <input value={name} maxlength={60} required onInput={(event) => setName(event.currentTarget.value)} />
       </label>
       <button type="submit" class="primary" disabled={name.trim() === ''}>
-        Save this view
+        {texts.list.views.save}
       </button>
     </form>
   );
@@ -162,7 +170,7 @@ function ViewsMenu({ resource }: ToolbarProps) {
   };
   const save = (name: string) => {
     store([...views.filter((one) => one.name !== name), { name, query }]);
-    showToast(`Saved the view “${name}”`);
+    showToast(texts.list.views.saved(name));
   };
   const open = (view: SavedView, close: () => void) => {
     const params = new URLSearchParams(view.query);
@@ -172,10 +180,10 @@ function ViewsMenu({ resource }: ToolbarProps) {
     close();
   };
   return (
-    <Menu label="Views" icon="star" isEnd={true}>
+    <Menu label={texts.list.views.menu} icon="star" isEnd={true}>
       {(close) => (
         <>
-          {views.length === 0 && <p class="soft">Save what you see now, to find it again quickly.</p>}
+          {views.length === 0 && <p class="soft">{texts.list.views.none}</p>}
           <ul class="views">
             {views.map((view) => (
               <li key={view.name}>
@@ -188,7 +196,7 @@ function ViewsMenu({ resource }: ToolbarProps) {
                 </button>
                 <IconButton
                   icon="trash"
-                  label={`Delete the view ${view.name}`}
+                  label={texts.list.views.delete(view.name)}
                   onClick={() => store(views.filter((one) => one !== view))}
                 />
               </li>
@@ -204,7 +212,7 @@ function ViewsMenu({ resource }: ToolbarProps) {
 /** What selects the records of a list, and how they are shown. */
 export function Toolbar({ resource }: ToolbarProps) {
   return (
-    <div class="toolbar" role="search" aria-label={`Find ${nameOf(resource, 2)}`}>
+    <div class="toolbar" role="search" aria-label={texts.list.find(nameOf(resource, 2))}>
       <Search resource={resource} />
       <FilterMenu key={`filter ${resource.name}`} resource={resource} />
       <SortChoice resource={resource} />

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { Dialog, openDialog } from '../../../kit/dialog.tsx';
+import { texts } from '../../texts.ts';
 import type { FieldInfo, Labels, ResourceInfo, StoredRecord } from '../app-info.ts';
 import { findLabel, JsonText, referenceId } from '../editors/values.ts';
 import { isSame, isSecret, plainText } from '../format.tsx';
@@ -106,16 +107,24 @@ function ComparedField({
   return (
     <fieldset>
       <legend>{field.label}</legend>
-      <Version label="Before" text={textOf(field, before, labels)} />
+      <Version label={texts.record.conflict.before} text={textOf(field, before, labels)} />
       {isConflict ? (
         <>
-          {choiceOf('theirs', 'Stored now', now)}
-          {choiceOf('mine', 'Yours', mine)}
+          {choiceOf('theirs', texts.record.conflict.stored, now)}
+          {choiceOf('mine', texts.record.conflict.yours, mine)}
         </>
       ) : (
         <>
-          <Version label="Stored now" text={textOf(field, now, labels)} isKept={isTheirs && !isMine} />
-          <Version label="Yours" text={isMine ? textOf(field, mine, labels) : 'not changed'} isKept={isMine} />
+          <Version
+            label={texts.record.conflict.stored}
+            text={textOf(field, now, labels)}
+            isKept={isTheirs && !isMine}
+          />
+          <Version
+            label={texts.record.conflict.yours}
+            text={isMine ? textOf(field, mine, labels) : texts.record.conflict.notChanged}
+            isKept={isMine}
+          />
         </>
       )}
     </fieldset>
@@ -142,12 +151,8 @@ function ConflictDialog({
     close(Object.fromEntries(kept));
   };
   return (
-    <Dialog title="The record has changed since you opened it" onClose={() => close(undefined)} wide={true}>
-      <p>
-        {conflicts.length === 0
-          ? 'You changed different fields; saving keeps all changes.'
-          : 'Choose a version of each field that both of you have changed. All other changes are kept.'}
-      </p>
+    <Dialog title={texts.record.conflict.title} onClose={() => close(undefined)} wide={true}>
+      <p>{conflicts.length === 0 ? texts.record.conflict.different : texts.record.conflict.choose}</p>
       <div class="conflict">
         {rows.map((row) => (
           <ComparedField
@@ -161,10 +166,10 @@ function ConflictDialog({
       </div>
       <footer>
         <button type="button" onClick={() => close(undefined)}>
-          Continue editing
+          {texts.record.conflict.continue}
         </button>
         <button type="button" class="primary" disabled={isMissing} onClick={finish}>
-          Save with these choices
+          {texts.record.conflict.save}
         </button>
       </footer>
     </Dialog>

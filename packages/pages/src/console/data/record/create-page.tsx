@@ -1,7 +1,9 @@
 import { useState } from 'preact/hooks';
+import { texts as kitTexts } from '../../../kit/texts.ts';
 import { showToast } from '../../../kit/toasts.tsx';
 import { allowLeaving, useLeaveGuard } from '../../components/leave-guard.ts';
 import { navigate } from '../../router.ts';
+import { texts } from '../../texts.ts';
 import type { ResourceInfo } from '../app-info.ts';
 import { dataHref, nameOf } from '../schema.ts';
 import { createRecord } from './record-data.ts';
@@ -21,7 +23,7 @@ export function CreatePage({ resource }: { resource: ResourceInfo }) {
       const { id } = await createRecord(resource, values);
       form.replace({});
       allowLeaving();
-      showToast(`${resource.label} created`);
+      showToast(texts.record.created(resource.label));
       await navigate(dataHref([resource.name, id]), { replace: true });
     } catch (error) {
       form.fail(error);
@@ -31,16 +33,16 @@ export function CreatePage({ resource }: { resource: ResourceInfo }) {
   return (
     <main id="main" class="page record-page">
       <header class="page-head">
-        <RecordHeading resource={resource} title={`New ${nameOf(resource)}`} />
+        <RecordHeading resource={resource} title={texts.record.newRecord(nameOf(resource))} />
       </header>
       <div class="record-columns single">
         <RecordForm resource={resource} form={form} labels={{}} isNew={true} onSubmit={submit}>
           <div class="save-bar">
             <a class="button" href={dataHref([resource.name])}>
-              Cancel
+              {kitTexts.cancel}
             </a>
             <button type="submit" class="primary" disabled={isBusy}>
-              Create {nameOf(resource)}
+              {texts.record.create(nameOf(resource))}
             </button>
           </div>
         </RecordForm>

@@ -5,17 +5,15 @@ import { type RequestError, toRequestError } from '../../../kit/request.ts';
 import { call } from '../../api.ts';
 import { RecordLink } from '../../components/record-link.tsx';
 import { hrefOf } from '../../router.ts';
+import { texts } from '../../texts.ts';
 import type { Labels, ResourceInfo, StoredRecord } from '../app-info.ts';
-import { plainText, Reference } from '../format.tsx';
+import { plainText, Reference, Value } from '../format.tsx';
 import { fieldLabel, recordsPath, userResource } from '../schema.ts';
 
-const ACTIONS: Readonly<Record<string, string>> = {
-  created: 'Created',
-  updated: 'Changed',
-  deleted: 'Deleted',
-  restored: 'Restored',
-  'console.revealed': 'Value revealed',
-};
+const ACTIONS: Readonly<Record<string, string>> = texts.record.history.actions;
+
+/** Types whose values fit on a line. */
+const SHORT_TYPES = ['boolean', 'integer', 'number', 'decimal', 'array'];
 
 /** The values of a field before and after a change; of secret values neither. */
 interface FieldChange {
@@ -37,12 +35,14 @@ interface AuditEntry {
 
 /** One change of a field. The audit trail does not contain secret values. */
 function Change({ resource, field, change }: { resource: ResourceInfo; field: string; change: FieldChange }) {
-  const { type, target } = resource.fields.find(({ name }) => name === field) ?? {};
+  const info = resource.fields.find(({ name }) => name === field);
+  const { type, target } = info ?? {};
   const show = (value: unknown) => {
     const ids = type === 'refs' && Array.isArray(value) ? value : [value];
     if (target !== undefined && ids.every((id) => typeof id === 'string'))
       return ids.map((id, index) => [index > 0 && ', ', <RecordLink key={id} resource={target} id={id} />]);
-    return type === 'date' && typeof value === 'string' ? <Time value={value} /> : plainText(value);
+    if (type === 'date' && typeof value === 'string') return <Time value={value} />;
+    return info && SHORT_TYPES.includes(info.type) ? <Value field={info} value={value} /> : plainText(value);
   };
   const hasValues = Object.hasOwn(change, 'from') || Object.hasOwn(change, 'to');
   return (
@@ -56,7 +56,7 @@ function Change({ resource, field, change }: { resource: ResourceInfo; field: st
             <ins>{show(change.to)}</ins>
           </>
         ) : (
-          'changed'
+          texts.record.history.changed
         )}
       </dd>
     </div>
@@ -66,18 +66,19 @@ function Change({ resource, field, change }: { resource: ResourceInfo; field: st
 function Entry({ resource, entry, labels }: { resource: ResourceInfo; entry: AuditEntry; labels: Labels }) {
   const { action, user, via, at, changes, details } = entry;
   const users = userResource();
-  const fields = Object.entries(changes ?? {});
+  const order = resource.fields.map(({ name }) => name);
+  const fields = Object.entries(changes ?? {}).toSorted(([a], [b]) => order.indexOf(a) - order.indexOf(b));
   return (
     <li>
       <p class="entry-head">
         <b>{Object.hasOwn(ACTIONS, action) ? ACTIONS[action] : action}</b>
         {user && users ? (
           <>
-            {' by '}
+            {` ${texts.record.history.by} `}
             <Reference target={users.name} id={user} labels={labels} />
           </>
         ) : (
-          ' by the system'
+          ` ${texts.record.history.bySystem}`
         )}
         <span class="soft">
           {' '}
@@ -101,19 +102,19 @@ function NoHistory({ resource, error }: { resource: ResourceInfo; error: Request
   if (error)
     return (
       <div class="nothing">
-        <h2>No history</h2>
+        <h2>{texts.record.history.none}</h2>
         <p>{error.message}</p>
       </div>
     );
   return (
     <div class="nothing">
-      <h2>No recorded changes</h2>
+      <h2>{texts.record.history.noChanges}</h2>
       <p>
         {resource.audit ? (
-          'Changes to this record will appear here.'
+          texts.record.history.willAppear
         ) : (
           <>
-            Record the changes of this resource with <code>audit: true</code> in its declaration.
+            {texts.record.history.switchOn.before} <code>audit: true</code> {texts.record.history.switchOn.after}
           </>
         )}
       </p>
@@ -169,9 +170,9 @@ export function History({ resource, record }: { resource: ResourceInfo; record: 
         ))}
       </ol>
       {next && (
-        <nav class="pager" aria-label="Pages">
+        <nav class="pager" aria-label={texts.record.history.pages}>
           <button type="button" onClick={() => load(next)}>
-            Older
+            {texts.record.history.older}
           </button>
         </nav>
       )}

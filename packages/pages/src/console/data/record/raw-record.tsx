@@ -1,16 +1,17 @@
 import { Fragment } from 'preact';
 import { Code } from '../../../kit/copy.tsx';
+import { texts } from '../../texts.ts';
 import type { FieldInfo, ResourceInfo, StoredRecord } from '../app-info.ts';
-import { isEditable } from '../editors/rules.ts';
+import { isEditable } from '../editors/locks.ts';
 import { toInput } from '../editors/values.ts';
 import { fieldValue } from '../schema.ts';
 import { recordCommands } from '../shell-command.ts';
 import type { Changes } from './record-data.ts';
 
 const COMMANDS = [
-  { action: 'read', title: 'Read it' },
-  { action: 'update', title: 'Change it' },
-  { action: 'delete', title: 'Delete it' },
+  { action: 'read', title: texts.record.raw.read },
+  { action: 'update', title: texts.record.raw.update },
+  { action: 'delete', title: texts.record.raw.delete },
 ] as const;
 
 interface RawRecordProps {
@@ -53,10 +54,10 @@ export function RawRecord(props: RawRecordProps) {
   const offered = COMMANDS.filter(({ action }) => resource.crud.includes(action));
   return (
     <div class="raw">
-      <h2>JSON</h2>
-      <Code text={JSON.stringify(record, null, 2)} label="The record as JSON" />
-      <h2>API</h2>
-      {offered.length === 0 && <p class="soft">The API has no routes for single records of this resource.</p>}
+      <h2>{texts.record.raw.json}</h2>
+      <Code text={JSON.stringify(record, null, 2)} label={texts.record.raw.recordAsJson} />
+      <h2>{texts.record.raw.api}</h2>
+      {offered.length === 0 && <p class="soft">{texts.record.raw.noRoutes}</p>}
       {offered.map(({ action, title }) => (
         <Fragment key={action}>
           <h3>{title}</h3>

@@ -4,7 +4,7 @@ import { call } from '../../api.ts';
 import { sendWithCode } from '../../components/second-factor.tsx';
 import { hrefOf, place } from '../../router.ts';
 import { useChanges } from '../../shell/live.ts';
-import type { Labels, ReferringField, ResourceInfo, StoredRecord } from '../app-info.ts';
+import type { Labels, ReferringField, ResourceInfo, StoredRecord, Titles } from '../app-info.ts';
 import { recordsPath, viewer } from '../schema.ts';
 
 export interface RecordMeta {
@@ -12,6 +12,8 @@ export interface RecordMeta {
   version?: string;
   deleted: boolean;
   labels: Labels;
+  /** Of the record, unless the viewer does not get it. */
+  titles: Titles;
   /** The records that refer to the record. `count`: up to 1000; null if counting takes too long. */
   relations: readonly (ReferringField & { count: number | null })[];
   /** The rules that hide fields from the viewer. */

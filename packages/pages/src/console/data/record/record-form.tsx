@@ -1,9 +1,10 @@
 import type { ComponentChildren, TargetedEvent } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { toRequestError } from '../../../kit/request.ts';
+import { texts } from '../../texts.ts';
 import type { FieldInfo, Labels, ResourceInfo, StoredRecord } from '../app-info.ts';
 import { FieldEditor } from '../editors/editor.tsx';
-import { isEditable } from '../editors/rules.ts';
+import { isEditable } from '../editors/locks.ts';
 import { toDraft, toInput } from '../editors/values.ts';
 import { isSame } from '../format.tsx';
 import { fieldLabel, fieldValue } from '../schema.ts';
@@ -122,7 +123,7 @@ function ErrorSummary({ resource, problems }: { resource: ResourceInfo; problems
   };
   return (
     <div class="banner bad summary" role="alert" tabindex={-1} ref={box}>
-      <h2>{message ?? 'Some values are not valid'}</h2>
+      <h2>{message ?? texts.record.invalid}</h2>
       <ul>
         {Object.entries(errors).map(([name, text]) => (
           <li key={name}>

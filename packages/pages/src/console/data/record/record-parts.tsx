@@ -1,6 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { Time } from '../../../kit/format.tsx';
+import { locale } from '../../../kit/language.ts';
+import { ResourceIcon } from '../../components/resource-icon.tsx';
 import { setParams, usePageTitle } from '../../router.ts';
+import { texts } from '../../texts.ts';
 import type { ReferringField, ResourceInfo } from '../app-info.ts';
 import { app, dataHref, fieldLabel, fieldValue, resourceOf } from '../schema.ts';
 import type { NewerVersion, RecordVersion } from './record-data.ts';
@@ -18,8 +21,11 @@ export function RecordHeading({
   usePageTitle(`${title} · ${resource.plural}`, app.value.name);
   return (
     <div class="record-heading">
-      <nav aria-label="Breadcrumb">
-        <a href={dataHref([resource.name])}>{resource.plural}</a>
+      <nav aria-label={texts.record.breadcrumb}>
+        <a class="resource-heading" href={dataHref([resource.name])}>
+          <ResourceIcon resource={resource} />
+          {resource.plural}
+        </a>
       </nav>
       <h1 tabindex={-1}>{title}</h1>
       {children}
@@ -30,13 +36,13 @@ export function RecordHeading({
 /** The parts of the page of a record. */
 export function RecordTabs({ resource, current }: { resource: ResourceInfo; current: string }) {
   const tabs: [id: string, label: string][] = [
-    ['fields', 'Fields'],
-    ['history', 'History'],
-    ['json', 'JSON and API'],
+    ['fields', texts.record.tabs.fields],
+    ['history', texts.record.tabs.history],
+    ['json', texts.record.tabs.json],
   ];
   const shown = tabs.filter(([id]) => id !== 'history' || app.value.features.audit);
   return (
-    <nav class="tabs" aria-label={`Parts of the ${resource.label}`}>
+    <nav class="tabs" aria-label={texts.record.parts(resource.label)}>
       {shown.map(([id, label]) => (
         <button
           key={id}
@@ -64,33 +70,30 @@ export function NewerNotice({
   if (newer === undefined) return null;
   return (
     <div class="banner warn" role="status">
-      <span>
-        {newer === 'deleted'
-          ? 'This record was deleted while you were editing it.'
-          : 'This record changed while you were editing it.'}
-      </span>
+      <span>{newer === 'deleted' ? texts.record.newerDeleted : texts.record.newerChanged}</span>
       {newer !== 'deleted' && (
         <button type="button" onClick={() => onCompare(newer)}>
-          Compare
+          {texts.record.compare}
         </button>
       )}
       <button type="button" class="plain" onClick={onDiscard}>
-        Discard my changes
+        {texts.record.discardMine}
       </button>
     </div>
   );
 }
 
 const MAX_COUNTED = 1000;
+const ACTIONS: Readonly<Record<string, string>> = texts.record.actions;
 const TIMES = [
-  ['createdAt', 'Created'],
-  ['updatedAt', 'Changed'],
-  ['deletedAt', 'Deleted'],
+  ['createdAt', texts.record.times.createdAt],
+  ['updatedAt', texts.record.times.updatedAt],
+  ['deletedAt', texts.record.times.deletedAt],
 ] as const;
 
 function countText(count: number | null): string {
   if (count === null) return '?';
-  return count >= MAX_COUNTED ? `${MAX_COUNTED}+` : count.toLocaleString();
+  return count >= MAX_COUNTED ? `${MAX_COUNTED}+` : count.toLocaleString(locale);
 }
 
 /** The records of a relation, for people; with the field if several fields of a resource refer to the record. */
@@ -108,7 +111,7 @@ export function Details({ resource, record, meta: { relations } }: { resource: R
     return typeof time === 'string' ? [{ label, time }] : [];
   });
   return (
-    <aside class="details" aria-label="Details">
+    <aside class="details" aria-label={texts.record.details}>
       <dl>
         {times.map(({ label, time }) => (
           <div class="fact" key={label}>
@@ -121,7 +124,7 @@ export function Details({ resource, record, meta: { relations } }: { resource: R
       </dl>
       {relations.length > 0 && (
         <>
-          <h2>Related records</h2>
+          <h2>{texts.record.related}</h2>
           <ul class="relations">
             {relations.map((relation) => (
               <li key={relation.name}>
@@ -136,22 +139,22 @@ export function Details({ resource, record, meta: { relations } }: { resource: R
       )}
       {resource.description && (
         <>
-          <h2>About</h2>
+          <h2>{texts.record.about}</h2>
           <p class="soft">{resource.description}</p>
         </>
       )}
-      <h2>Policies</h2>
+      <h2>{texts.record.policies}</h2>
       <dl class="policies">
         {Object.entries(resource.policies).map(([action, text]) => (
           <div class="fact" key={action}>
-            <dt>{action}</dt>
+            <dt>{Object.hasOwn(ACTIONS, action) ? ACTIONS[action] : action}</dt>
             <dd>
               <code>{text}</code>
             </dd>
           </div>
         ))}
       </dl>
-      {resource.hasScope && <p class="soft">A scope filter limits which records exist for a viewer.</p>}
+      {resource.hasScope && <p class="soft">{texts.record.scope}</p>}
     </aside>
   );
 }

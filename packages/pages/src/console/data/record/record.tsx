@@ -6,6 +6,7 @@ import { type RequestError, toRequestError } from '../../../kit/request.ts';
 import { showError, showToast } from '../../../kit/toasts.tsx';
 import { useLeaveGuard } from '../../components/leave-guard.ts';
 import { place } from '../../router.ts';
+import { texts } from '../../texts.ts';
 import type { ResourceInfo, StoredRecord } from '../app-info.ts';
 import { dataHref, labelOf, nameOf, viewer } from '../schema.ts';
 import { resolveConflict } from './conflict.tsx';
@@ -23,13 +24,13 @@ function SaveBar({ form, isBusy, onCancel }: { form: RecordDraft; isBusy: boolea
   return (
     <div class="save-bar">
       <span class="soft" role="status">
-        {count > 0 ? `${count} ${count === 1 ? 'field' : 'fields'} changed` : ''}
+        {count > 0 ? texts.record.changedFields(count) : ''}
       </span>
       <button type="button" disabled={!form.isDirty || isBusy} onClick={onCancel}>
-        Discard
+        {texts.record.discard}
       </button>
-      <button type="submit" class="primary" disabled={!form.isDirty || isBusy} title="Ctrl+S">
-        Save
+      <button type="submit" class="primary" disabled={!form.isDirty || isBusy} title={texts.record.saveKey}>
+        {texts.record.save}
       </button>
     </div>
   );
@@ -61,7 +62,7 @@ function useSave(
       const isEmpty = Object.keys(values).length === 0;
       accept(isEmpty ? current : await saveRecord(resource, current, values));
       form.replace({});
-      showToast('Saved');
+      showToast(texts.record.saved);
     } catch (error) {
       if (toRequestError(error).status === 412)
         await readCurrent(resource, current.record.id).then(resolve).catch(showError);
@@ -105,7 +106,7 @@ function RecordMain({
           {version && (
             <p class="record-id">
               <code>{version.record.id}</code>
-              <IconButton icon="copy" label="Copy the id" onClick={() => copyText(version.record.id)} />
+              <IconButton icon="copy" label={texts.record.copyId} onClick={() => copyText(version.record.id)} />
             </p>
           )}
         </RecordHeading>
@@ -122,7 +123,7 @@ function RecordError({ resource, error }: { resource: ResourceInfo; error: Reque
     <>
       <p>{error.message}</p>
       <p>
-        <a href={dataHref([resource.name])}>Show all {nameOf(resource, 2)}</a>
+        <a href={dataHref([resource.name])}>{texts.record.showAll(nameOf(resource, 2))}</a>
       </p>
     </>
   );
@@ -158,7 +159,7 @@ function RecordContent({
             record={record}
             labels={meta.labels}
             isNew={false}
-            lock={meta.deleted ? 'Deleted' : undefined}
+            lock={meta.deleted ? texts.record.lockDeleted : undefined}
             onSubmit={onSave}
           >
             {!meta.deleted && <SaveBar form={form} isBusy={isBusy} onCancel={onDiscard} />}
@@ -191,7 +192,7 @@ function EditableRecord({ resource, id }: { resource: ResourceInfo; id: string }
     return (
       <RecordMain
         {...frame}
-        title={error.status === 404 ? `There is no such ${nameOf(resource)}` : 'The record cannot be read'}
+        title={error.status === 404 ? texts.record.notFound(nameOf(resource)) : texts.record.unreadable}
       >
         <RecordError resource={resource} error={error} />
       </RecordMain>
@@ -209,11 +210,11 @@ function EditableRecord({ resource, id }: { resource: ResourceInfo; id: string }
   return (
     <RecordMain
       {...frame}
-      title={labelOf(resource, version.record)}
+      title={labelOf(version.record, version.meta.titles)}
       version={version}
       state={isChanged ? 'changed' : undefined}
     >
-      {version.meta.deleted && <p class="banner warn">This record is deleted. Restore it to change it.</p>}
+      {version.meta.deleted && <p class="banner warn">{texts.record.isDeleted}</p>}
       <NewerNotice newer={newer} onCompare={resolve} onDiscard={discard} />
       <RecordContent
         resource={resource}

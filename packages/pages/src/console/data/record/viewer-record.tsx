@@ -1,10 +1,11 @@
 import { Time } from '../../../kit/format.tsx';
 import { Icon } from '../../../kit/icons.tsx';
+import { texts } from '../../texts.ts';
 import type { FieldInfo, Labels, ResourceInfo, StoredRecord } from '../app-info.ts';
 import { FileView } from '../editors/file.tsx';
 import { isStoredFile } from '../editors/values.ts';
 import { isSecret, plainText, Value } from '../format.tsx';
-import { columnsOf, dataHref, fieldValue, nameOf } from '../schema.ts';
+import { columnsOf, dataHref, fieldValue, labelOf, nameOf } from '../schema.ts';
 import { type RecordMeta, useRecord } from './record-data.ts';
 import { RecordHeading } from './record-parts.tsx';
 
@@ -28,10 +29,10 @@ const ruleText = (rule: string) => (/^\w+$/.test(rule) && rule !== 'password' ? 
 function Refused({ resource, meta }: { resource: ResourceInfo; meta: RecordMeta }) {
   return (
     <div class="nothing">
-      <h2>This viewer does not get the record</h2>
+      <h2>{texts.record.viewer.refused}</h2>
       <p>{meta.why}</p>
       <p>
-        <a href={dataHref([resource.name])}>Show the {nameOf(resource, 2)} that this viewer gets</a>
+        <a href={dataHref([resource.name])}>{texts.record.viewer.showVisible(nameOf(resource, 2))}</a>
       </p>
     </div>
   );
@@ -53,7 +54,7 @@ function ViewedFields({ resource, record, meta }: { resource: ResourceInfo; reco
               {isHidden ? (
                 <span class="rule">
                   <Icon name="lock" size={12} />
-                  hidden by {rule}
+                  {texts.record.viewer.hiddenBy(rule)}
                 </span>
               ) : (
                 <>
@@ -69,13 +70,6 @@ function ViewedFields({ resource, record, meta }: { resource: ResourceInfo; reco
   );
 }
 
-/** The title of the page: the label, of which the viewer may not get the field. */
-function titleOf(resource: ResourceInfo, id: string, record: StoredRecord | null | undefined): string {
-  if (!record) return `${resource.label} ${id}`;
-  const label = resource.labelField === undefined ? undefined : fieldValue(record, resource.labelField);
-  return String(label ?? id);
-}
-
 /** A record exactly as a viewer gets it from the API, with the rules that hide fields. */
 export function ViewerRecord({ resource, id }: { resource: ResourceInfo; id: string }) {
   // Null: the viewer does not get the record.
@@ -83,7 +77,10 @@ export function ViewerRecord({ resource, id }: { resource: ResourceInfo; id: str
   const isLoading = version === undefined && error === undefined;
   return (
     <main id="main" class="page record-page viewer-page" aria-busy={isLoading ? 'true' : undefined}>
-      <RecordHeading resource={resource} title={titleOf(resource, id, version?.record)} />
+      <RecordHeading
+        resource={resource}
+        title={version?.record ? labelOf(version.record, version.meta.titles) : `${resource.label} ${id}`}
+      />
       {error && (
         <p class="banner bad" role="alert">
           {error.message} {Object.values(error.details).join(' · ')}
@@ -93,8 +90,7 @@ export function ViewerRecord({ resource, id }: { resource: ResourceInfo; id: str
       {version?.record && (
         <>
           <p class="soft">
-            {version.meta.why}
-            {version.meta.canList === false && '. Lists of this viewer do not contain the record'}.
+            {version.meta.why}.{version.meta.canList === false && ` ${texts.record.viewer.notInLists}`}
           </p>
           <ViewedFields resource={resource} record={version.record} meta={version.meta} />
         </>

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { call, FormField, ReferencePicker, RequestError, toRequestError, userResource } from '../../../console/kit.ts';
 import { PLATFORMS } from '../outcome.tsx';
+import { texts } from '../texts.ts';
 import { useSubmit } from '../use-submit.ts';
 
 function UserField({
@@ -15,7 +16,7 @@ function UserField({
   const users = userResource();
   if (users === undefined) return null;
   return (
-    <FormField form="add" name="user" label="User" errors={errors}>
+    <FormField form="add" name="user" label={texts.user} errors={errors}>
       {(control) => (
         <ReferencePicker
           id={control.id}
@@ -42,21 +43,23 @@ export function AddForm({ hasUsers, onDone }: { hasUsers: boolean; onDone: () =>
     } catch (thrown) {
       const error = toRequestError(thrown);
       if (user !== null) throw error;
-      throw new RequestError(error.status, error.message, { details: { ...error.details, user: 'Choose a user' } });
+      throw new RequestError(error.status, error.message, {
+        details: { ...error.details, user: texts.simulator.noUserChosen },
+      });
     }
     setName('');
     await onDone();
   });
   return (
     <form class="push-form" aria-labelledby="add-heading" {...props}>
-      <h2 id="add-heading">Add a device</h2>
+      <h2 id="add-heading">{texts.simulator.add}</h2>
       {message && (
         <p class="banner bad push-wide" role="alert">
           {message}
         </p>
       )}
       <UserField value={user} onChange={setUser} errors={errors} />
-      <FormField form="add" name="platform" label="Platform" errors={errors}>
+      <FormField form="add" name="platform" label={texts.platform} errors={errors}>
         {(control) => (
           <select {...control} value={platform} onChange={(event) => setPlatform(event.currentTarget.value)}>
             {Object.entries(PLATFORMS).map(([value, label]) => (
@@ -67,12 +70,12 @@ export function AddForm({ hasUsers, onDone }: { hasUsers: boolean; onDone: () =>
           </select>
         )}
       </FormField>
-      <FormField form="add" name="name" label="Name" errors={errors}>
+      <FormField form="add" name="name" label={texts.name} errors={errors}>
         {(control) => (
           <input
             {...control}
             maxlength={100}
-            placeholder="Ada's phone"
+            placeholder={texts.simulator.nameExample}
             value={name}
             onInput={(event) => setName(event.currentTarget.value)}
           />
@@ -84,11 +87,11 @@ export function AddForm({ hasUsers, onDone }: { hasUsers: boolean; onDone: () =>
         disabled={!hasUsers || isRunning}
         aria-describedby={hasUsers ? undefined : 'add-missing'}
       >
-        Add
+        {texts.simulator.addSubmit}
       </button>
       {!hasUsers && (
         <p class="soft push-wide" id="add-missing">
-          There are no users yet. Register one first; every device belongs to a user.
+          {texts.simulator.noUsers}
         </p>
       )}
     </form>

@@ -2,15 +2,17 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import icon from '../../../console/icon.svg';
 import { call, clockText, showError } from '../../../console/kit.ts';
+import { dayText } from '../../../kit/format.tsx';
 import type { Platform, SimulatedNotification } from '../responses.ts';
+import { texts } from '../texts.ts';
 
-const APP = 'Your app';
+const APP = texts.notification.app;
 
 /** A time of today or of another day: `14:05`. */
 export function timeText(at: string | number = Date.now()): string {
   const date = new Date(at);
   const time = clockText(date);
-  return date.toDateString() === new Date().toDateString() ? time : `${date.toLocaleDateString()} ${time}`;
+  return date.toDateString() === new Date().toDateString() ? time : `${dayText(date)} ${time}`;
 }
 
 const AppIcon = () => (
@@ -23,7 +25,7 @@ const AppIcon = () => (
 function Picture({ name, src }: { name: string; src: string | undefined }) {
   const [isBroken, setBroken] = useState(false);
   if (src === undefined) return null;
-  if (isBroken) return <span class={`${name} push-broken`} title={`${src} cannot be loaded`}></span>;
+  if (isBroken) return <span class={`${name} push-broken`} title={texts.notification.broken(src)}></span>;
   return <img class={name} src={src} alt="" onError={() => setBroken(true)} />;
 }
 
@@ -92,11 +94,19 @@ export function Notification({
   const isTapped = tappedAt !== null;
   return (
     <div class={`push-notification ${isTapped ? 'is-tapped' : ''}`}>
-      <button type="button" class="push-card" disabled={isTapped} title={isTapped ? undefined : 'Tap it'} onClick={tap}>
+      <button
+        type="button"
+        class="push-card"
+        disabled={isTapped}
+        title={isTapped ? undefined : texts.notification.tap}
+        onClick={tap}
+      >
         {LAYOUTS[platform](notification)}
       </button>
       {isTapped && (
-        <p class="push-opened">✓ {message.url === undefined ? 'opened the app' : `opened ${message.url}`}</p>
+        <p class="push-opened">
+          ✓ {message.url === undefined ? texts.notification.openedApp : texts.notification.opened(message.url)}
+        </p>
       )}
     </div>
   );

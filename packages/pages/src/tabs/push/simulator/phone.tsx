@@ -1,17 +1,9 @@
 import icon from '../../../console/icon.svg';
 import { ActionButton, call, sentenceCase, showError } from '../../../console/kit.ts';
 import { PLATFORMS, UserLink } from '../outcome.tsx';
-import type { Behavior, Platform, SimulatedDevice, SimulatedNotification } from '../responses.ts';
+import type { Platform, SimulatedDevice, SimulatedNotification } from '../responses.ts';
+import { texts } from '../texts.ts';
 import { Notification, timeText } from './notification.tsx';
-
-const BEHAVIORS: Readonly<Record<Behavior, string>> = {
-  delivers: 'online',
-  offline: 'offline',
-  'notifications-off': 'notifications off',
-  'app-uninstalled': 'app uninstalled',
-  'invalid-token': 'invalid token',
-  'rate-limited': 'rate limited',
-};
 
 interface NotificationThread {
   newest: SimulatedNotification;
@@ -40,9 +32,7 @@ function Thread({
     <div class="push-thread">
       {card}
       <details>
-        <summary>
-          {older.length} more in “{newest.message.group}”
-        </summary>
+        <summary>{texts.phone.thread(older.length, newest.message.group ?? '')}</summary>
         {older.map((one) => (
           <Notification key={one.id} notification={one} platform={platform} onChange={onChange} />
         ))}
@@ -66,7 +56,7 @@ function Screen({ device: { platform, behavior, notifications }, onChange }: Pho
     <div class="push-screen">
       <div class="push-bar">
         <span class={platform === 'web' ? 'push-address' : ''}>{place}</span>
-        <span>{behavior === 'offline' ? '✈ offline' : '▂▄▆'}</span>
+        <span>{behavior === 'offline' ? texts.phone.offline : '▂▄▆'}</span>
       </div>
       <div class="push-notifications" aria-live="polite">
         {groupThreads(shown, platform).map((thread) => (
@@ -77,15 +67,15 @@ function Screen({ device: { platform, behavior, notifications }, onChange }: Pho
             onChange={onChange}
           />
         ))}
-        {shown.length === 0 && <p class="push-quiet">No notifications</p>}
+        {shown.length === 0 && <p class="push-quiet">{texts.phone.none}</p>}
       </div>
       <div class="push-dock">
-        {held > 0 && <span class="push-dock-note">{held} held until online</span>}
-        {hidden > 0 && <span class="push-dock-note">{hidden} not shown</span>}
-        <span class="push-app" title="Your app">
+        {held > 0 && <span class="push-dock-note">{texts.phone.held(held)}</span>}
+        {hidden > 0 && <span class="push-dock-note">{texts.phone.hidden(hidden)}</span>}
+        <span class="push-app" title={texts.notification.app}>
           <img class="push-bell" src={icon} alt="" />
           {badge > 0 && (
-            <span class="push-badge" title="badge">
+            <span class="push-badge" title={texts.phone.badge}>
               {badge > 999 ? '999+' : badge}
             </span>
           )}
@@ -120,21 +110,21 @@ export function Phone({ device, onChange }: PhoneProps) {
       <Screen device={device} onChange={onChange} />
       <footer>
         <ActionButton run={() => setBehavior(isOnline ? 'offline' : 'delivers')}>
-          {isOnline ? 'Go offline' : 'Go online'}
+          {isOnline ? texts.phone.goOffline : texts.phone.goOnline}
         </ActionButton>
         <select
-          aria-label="Behavior"
+          aria-label={texts.phone.behavior}
           value={behavior}
           onChange={(event) => setBehavior(event.currentTarget.value).catch(showError)}
         >
-          {Object.entries(BEHAVIORS).map(([value, text]) => (
+          {Object.entries(texts.phone.behaviors).map(([value, text]) => (
             <option key={value} value={value}>
               {sentenceCase(text)}
             </option>
           ))}
         </select>
         <ActionButton kind="plain" run={remove}>
-          Remove
+          {texts.remove}
         </ActionButton>
       </footer>
     </article>

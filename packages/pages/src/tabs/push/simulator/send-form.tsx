@@ -1,7 +1,9 @@
 import { useState } from 'preact/hooks';
 import { call, FormField, navigate, RequestError, showToast, toRequestError } from '../../../console/kit.ts';
+import { numberText } from '../../../kit/numbers.ts';
 import { PUSH } from '../outcome.tsx';
 import type { SendResult, SimulatedDevice } from '../responses.ts';
+import { texts } from '../texts.ts';
 import { useSubmit } from '../use-submit.ts';
 
 interface MessageField {
@@ -14,28 +16,28 @@ interface MessageField {
 
 /** The text of a message, by the names of its fields. */
 const TEXT_FIELDS: Readonly<Record<string, MessageField>> = {
-  title: { label: 'Title', maxlength: 250 },
-  body: { label: 'Body', maxlength: 2000, rows: 3 },
+  title: { label: texts.messageTitle, maxlength: 250 },
+  body: { label: texts.messageBody, maxlength: 2000, rows: 3 },
 };
 /** Fields that most messages leave out; the more common ones first. */
 const OPTIONAL_FIELDS: Readonly<Record<string, MessageField>> = {
-  subtitle: { label: 'Subtitle', maxlength: 250 },
-  url: { label: 'Opens URL', placeholder: '/posts/1' },
-  image: { label: 'Image', placeholder: 'https://…' },
-  badge: { label: 'Badge' },
-  group: { label: 'Group' },
-  collapseId: { label: 'Collapse id', maxlength: 64 },
-  icon: { label: 'Icon', placeholder: 'https://…' },
-  channel: { label: 'Channel (Android)' },
-  category: { label: 'Category (iOS)' },
-  sound: { label: 'Sound', placeholder: 'default' },
-  ttl: { label: 'Time to live in seconds' },
-  data: { label: 'Data (JSON)', placeholder: '{ "order": 1 }' },
+  subtitle: { label: texts.form.subtitle, maxlength: 250 },
+  url: { label: texts.form.url, placeholder: '/posts/1' },
+  image: { label: texts.form.image, placeholder: 'https://…' },
+  badge: { label: texts.form.badge },
+  group: { label: texts.form.group },
+  collapseId: { label: texts.form.collapseId, maxlength: 64 },
+  icon: { label: texts.form.icon, placeholder: 'https://…' },
+  channel: { label: texts.form.channel },
+  category: { label: texts.form.category },
+  sound: { label: texts.form.sound, placeholder: 'default' },
+  ttl: { label: texts.form.ttl },
+  data: { label: texts.form.data, placeholder: texts.form.dataExample },
 };
 const NUMBERS = new Set(['badge', 'ttl']);
 /** Fields whose controls are not those of texts. */
 const OTHER_FIELDS = ['priority', 'silent'];
-const EXAMPLE: Draft = { title: 'Hello', body: 'This is a notification.' };
+const EXAMPLE: Draft = { title: texts.form.exampleTitle, body: texts.form.exampleBody };
 
 /** What the user has typed, by the names of the fields. */
 type Draft = Readonly<Record<string, string>>;
@@ -45,7 +47,7 @@ function parseData(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    const data = `The data must be JSON: ${toRequestError(error).message}`;
+    const data = texts.form.notJson(toRequestError(error).message);
     throw new RequestError(undefined, data, { details: { data } });
   }
 }
@@ -63,8 +65,10 @@ function toContent(draft: Draft): Record<string, unknown> {
 /** Says how the push went, with a way to its page. */
 function announce({ id, status, devices, results }: SendResult): void {
   const accepted = results.filter(({ ok }) => ok).length;
-  const action = { label: 'Show', run: () => navigate(`${PUSH}/sends/${id}`) };
-  showToast(status === 'queued' ? 'Queued' : `Accepted by ${accepted} of ${devices}`, { action });
+  const action = { label: texts.form.show, run: () => navigate(`${PUSH}/sends/${id}`) };
+  showToast(status === 'queued' ? texts.form.queued : texts.form.accepted(numberText(accepted), numberText(devices)), {
+    action,
+  });
 }
 
 /** What the fields of a message share. */
@@ -89,15 +93,15 @@ function TextFields({ of, draft, errors, onChange }: FieldsProps & { of: Readonl
 
 function PriorityField({ draft, errors, onChange }: FieldsProps) {
   return (
-    <FormField form="send" name="priority" label="Priority" errors={errors}>
+    <FormField form="send" name="priority" label={texts.form.priority} errors={errors}>
       {(control) => (
         <select
           {...control}
           value={draft.priority ?? ''}
           onChange={(event) => onChange('priority', event.currentTarget.value)}
         >
-          <option value="">High (default)</option>
-          <option value="normal">Normal</option>
+          <option value="">{texts.form.high}</option>
+          <option value="normal">{texts.form.normal}</option>
         </select>
       )}
     </FormField>
@@ -137,19 +141,19 @@ export function SendForm({ devices, onDone }: { devices: SimulatedDevice[]; onDo
   const fields = { draft, errors, onChange };
   return (
     <form class="push-form" aria-labelledby="send-heading" {...props} novalidate>
-      <h2 id="send-heading">{devices.length > 1 ? `Send to all ${devices.length} devices` : 'Send a notification'}</h2>
+      <h2 id="send-heading">{devices.length > 1 ? texts.form.headingForAll(devices.length) : texts.form.heading}</h2>
       <Problem message={message} errors={errors} />
       <div class="push-main">
         <TextFields of={TEXT_FIELDS} {...fields} />
       </div>
       <details class="push-wide" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
-        <summary>More options</summary>
+        <summary>{texts.form.more}</summary>
         <div class="push-fields">
           <TextFields of={OPTIONAL_FIELDS} {...fields} />
           <PriorityField {...fields} />
           <label class="check">
             <input type="checkbox" checked={isSilent} onChange={(event) => setSilent(event.currentTarget.checked)} />
-            Silent: the app gets the data, and nothing is shown
+            {texts.form.silent}
           </label>
         </div>
       </details>
@@ -159,11 +163,11 @@ export function SendForm({ devices, onDone }: { devices: SimulatedDevice[]; onDo
         disabled={devices.length === 0 || isRunning}
         aria-describedby={devices.length === 0 ? 'send-missing' : undefined}
       >
-        Send
+        {texts.form.submit}
       </button>
       {devices.length === 0 && (
         <p class="soft push-wide" id="send-missing">
-          There are no devices to send to. Add one first.
+          {texts.form.noDevices}
         </p>
       )}
     </form>

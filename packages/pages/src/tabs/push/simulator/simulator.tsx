@@ -1,5 +1,6 @@
 import { Loaded, Nothing, Page, Section, useLoaded } from '../../../console/kit.ts';
 import type { Simulator } from '../responses.ts';
+import { texts } from '../texts.ts';
 import { AddForm } from './add-form.tsx';
 import { Phone } from './phone.tsx';
 import { SendForm } from './send-form.tsx';
@@ -12,10 +13,7 @@ export function SimulatorPage() {
   const loaded = useLoaded<Simulator>('/push/simulator', { everyMs: READ_EVERY_MS });
   const { reload } = loaded;
   return (
-    <Page
-      title="Push"
-      intro="Simulated devices receive push messages like others, but nothing leaves this machine. Tap a notification to open it."
-    >
+    <Page title={texts.title} intro={texts.simulator.intro}>
       <Loaded from={loaded}>
         {({ devices, hasUsers }) => (
           <>
@@ -23,10 +21,10 @@ export function SimulatorPage() {
               <AddForm hasUsers={hasUsers} onDone={reload} />
               <SendForm devices={devices} onDone={reload} />
             </div>
-            <Section title="Simulated devices">
+            <Section title={texts.simulator.devices}>
               {devices.length === 0 ? (
-                <Nothing title="There are no devices yet">
-                  <p>Add one for a registered user. Then everything that your app sends to this user appears on it.</p>
+                <Nothing title={texts.simulator.none}>
+                  <p>{texts.simulator.noneText}</p>
                 </Nothing>
               ) : (
                 <div class="push-phones">

@@ -8,21 +8,23 @@ import {
   type ResourceInfo,
   Status,
   type StatusKind,
+  sentenceCase,
   setParams,
   type TableColumn,
   useLoaded,
 } from '../../../console/kit.ts';
 import { policyInWords } from '../../../reference/policy.ts';
+import { texts } from '../texts.ts';
 import { ACTIONS, type AccessRule, type Action, type Answer, accessInWords, accessOf } from './access.ts';
 import type { MappedResource, ResourceMap } from './resource-map.ts';
 
-const ANSWERS: Readonly<Record<Exclude<Answer, 'missing'>, [StatusKind, string]>> = {
-  yes: ['good', 'yes'],
-  own: ['warn', 'own records'],
-  verified: ['warn', 'if verified'],
-  member: ['warn', 'by role in the organisation'],
-  function: ['warn', 'function decides'],
-  no: ['neutral', 'no'],
+const KINDS: Readonly<Record<Exclude<Answer, 'missing'>, StatusKind>> = {
+  yes: 'good',
+  own: 'warn',
+  verified: 'warn',
+  member: 'warn',
+  function: 'warn',
+  no: 'neutral',
 };
 
 /** What one viewer may do, or the rule itself if no viewer is chosen. */
@@ -30,8 +32,8 @@ function Cell({ rule, viewer, action }: { rule: AccessRule | undefined; viewer: 
   const answer = accessOf(rule, viewer, action);
   if (rule === undefined || answer === 'missing')
     return (
-      <span class="soft" title="The resource has no such route">
-        no route
+      <span class="soft" title={texts.access.noRouteText}>
+        {texts.noRoute}
       </span>
     );
   if (viewer === '')
@@ -40,10 +42,9 @@ function Cell({ rule, viewer, action }: { rule: AccessRule | undefined; viewer: 
         <code>{rule.text}</code>
       </span>
     );
-  const [kind, text] = ANSWERS[answer];
   return (
     <span title={rule.text}>
-      <Status kind={kind}>{text}</Status>
+      <Status kind={KINDS[answer]}>{texts.access.answers[answer]}</Status>
     </span>
   );
 }
@@ -69,8 +70,8 @@ function ResourceCell({ name, label, hasScope }: ResourceInfo) {
     <>
       <a href={hrefOf('/console/reference/map/resources', new URLSearchParams({ resource: name }))}>{label}</a>{' '}
       {hasScope && (
-        <span class="chip" title="A function limits which records exist for a viewer">
-          scope
+        <span class="chip" title={texts.access.scopeText}>
+          {texts.access.scope}
         </span>
       )}
     </>
@@ -85,12 +86,11 @@ interface Viewer {
 
 /** What a viewer may do, as a sentence. */
 function Summary({ resources, viewer }: { resources: readonly MappedResource[]; viewer: Viewer }) {
+  const { summary, summaryOwn } = texts.access;
   return (
     <p class="reference-access-summary" role="status">
-      {viewer.label.replace(/^./, (letter) => letter.toUpperCase())}: of {resources.length} resources, may{' '}
-      {accessInWords(resources, viewer.id)}.
-      {viewer.id !== 'visitor' &&
-        ' This includes own records, and records of organisations in which the user has a role.'}
+      {summary(sentenceCase(viewer.label), resources.length, accessInWords(resources, viewer.id))}
+      {viewer.id !== 'visitor' && ` ${summaryOwn}`}
     </p>
   );
 }
@@ -99,19 +99,19 @@ function Toolbar({ viewers, viewer, search }: { viewers: readonly Viewer[]; view
   return (
     <div class="reference-toolbar">
       <label class="reference-viewer">
-        Show
+        {texts.access.show}
         <select value={viewer.id} onChange={(event) => setParams({ viewer: event.currentTarget.value })}>
           {viewers.map(({ id, label }) => (
             <option key={id} value={id}>
-              {id === '' ? label : `what ${label} may do`}
+              {id === '' ? label : texts.access.what(label)}
             </option>
           ))}
         </select>
       </label>
       <input
         type="search"
-        aria-label="Find a resource"
-        placeholder="Find a resource"
+        aria-label={texts.access.find}
+        placeholder={texts.access.find}
         value={search}
         onInput={(event) => setParams({ q: event.currentTarget.value }, { replace: true })}
       />
@@ -126,31 +126,31 @@ interface Row {
 }
 
 const columnsFor = (viewer: string): TableColumn<Row>[] => [
-  { name: 'resource', label: 'Resource', render: ({ info }) => <ResourceCell {...info} /> },
+  { name: 'resource', label: texts.access.resource, render: ({ info }) => <ResourceCell {...info} /> },
   ...ACTIONS.map(
     (action): TableColumn<Row> => ({
       name: action,
-      label: action,
+      label: texts.actions[action],
       render: ({ mapped }) => <Cell rule={mapped.access[action]} viewer={viewer} action={action} />,
     }),
   ),
   {
     name: 'routes',
-    label: 'Other routes',
+    label: texts.access.otherRoutes,
     render: ({ mapped }) => <OtherRoutes routes={mapped.routes} viewer={viewer} />,
   },
 ];
 
-const RULES: Viewer = { id: '', label: 'the rules' };
+const RULES: Viewer = { id: '', label: texts.access.rules };
 
 /** Which viewers may do what: the policies of all resources, or what one viewer may do. */
 function Matrix({ map: { resources, roles } }: { map: ResourceMap }) {
   const { params } = place.value;
   const viewers = [
     RULES,
-    { id: 'visitor', label: 'a visitor' },
-    { id: 'signed-in', label: 'any signed-in user' },
-    ...roles.filter((role) => role !== 'user').map((role) => ({ id: role, label: `a user with the role ${role}` })),
+    { id: 'visitor', label: texts.access.visitor },
+    { id: 'signed-in', label: texts.access.signedIn },
+    ...roles.filter((role) => role !== 'user').map((role) => ({ id: role, label: texts.access.role(role) })),
   ];
   const viewer = viewers.find(({ id }) => id === params.get('viewer')) ?? RULES;
   const search = params.get('q') ?? '';
@@ -164,11 +164,11 @@ function Matrix({ map: { resources, roles } }: { map: ResourceMap }) {
     <>
       <Toolbar viewers={viewers} viewer={viewer} search={search} />
       {viewer !== RULES && <Summary resources={resources} viewer={viewer} />}
-      {rows.length === 0 && <p class="soft">No resource has this name.</p>}
+      {rows.length === 0 && <p class="soft">{texts.access.noMatch}</p>}
       {rows.length > 0 && (
         <div class="reference-access">
           <DataTable
-            label="Access by resource and action"
+            label={texts.access.table}
             rows={rows}
             columns={columnsFor(viewer.id)}
             keyOf={({ info }) => info.name}
@@ -182,10 +182,7 @@ function Matrix({ map: { resources, roles } }: { map: ResourceMap }) {
 export function AccessPage() {
   const map = useLoaded<ResourceMap>('/reference/map');
   return (
-    <Page
-      title="Access"
-      intro="Policies of each resource by action. The rules of fields and scope filters limit them further; “Own records” are those of which the viewer is the owner."
-    >
+    <Page title={texts.access.title} intro={texts.access.intro}>
       <Loaded from={map}>{(data) => <Matrix map={data} />}</Loaded>
     </Page>
   );

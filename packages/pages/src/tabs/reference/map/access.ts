@@ -1,5 +1,7 @@
 /** Which viewers may do what. Nothing here depends on a browser. */
 
+import { texts } from '../texts.ts';
+
 export const ACTIONS = ['list', 'read', 'create', 'update', 'delete'] as const;
 
 export type Action = (typeof ACTIONS)[number];
@@ -52,11 +54,12 @@ const ALLOWING: ReadonlySet<Answer> = new Set<Answer>(['yes', 'own', 'verified',
  * @returns `list 2 (a function decides for 3), read 5, …`
  */
 export function accessInWords(resources: readonly { access: Access }[], viewer: string): string {
-  const texts = ACTIONS.map((action) => {
+  const counts = ACTIONS.map((action) => {
     const answers = resources.map(({ access }) => accessOf(access[action], viewer, action));
     const allowed = answers.filter((answer) => ALLOWING.has(answer)).length;
     const undecided = answers.filter((answer) => answer === 'function').length;
-    return `${action} ${allowed}${undecided === 0 ? '' : ` (a function decides for ${undecided})`}`;
+    const text = texts.access.count(texts.actions[action], allowed);
+    return undecided === 0 ? text : `${text} ${texts.access.undecided(undecided)}`;
   });
-  return texts.join(', ');
+  return counts.join(', ');
 }

@@ -1,5 +1,7 @@
 /** The boxes and edges of the map. Nothing here depends on a browser. */
+
 import type { FieldInfo, ResourceInfo } from '../../../console/data/app-info.ts';
+import { texts } from '../texts.ts';
 import type { Box, Edge } from './layout.ts';
 import type { MappedReference, MappedResource, OnDelete } from './resource-map.ts';
 
@@ -16,6 +18,8 @@ const NAMES_FROM = 18;
 /** Whether boxes show fields at first. */
 export const showsFieldsAtFirst = (count: number): boolean => count < NAMES_FROM;
 
+const MARKERS = new Map(Object.entries(texts.details.markers));
+
 /** The short signs of a field's properties, which the details explain. */
 export const markersOf = ({
   unique,
@@ -28,15 +32,15 @@ export const markersOf = ({
   owner,
   tenant,
 }: FieldInfo): string[] =>
-  Object.entries({ owner, tenant, unique, readOnly, immutable, hidden, writeOnly, encrypted, 'personal data': pii })
+  Object.entries({ owner, tenant, unique, readOnly, immutable, hidden, writeOnly, encrypted, pii })
     .filter(([, isSet]) => isSet)
-    .map(([name]) => name);
+    .map(([name]) => MARKERS.get(name) ?? name);
 
 /** The type of a field, as a declaration would name it: `ref user`. */
 export function fieldType({ type, target, inner, file }: FieldInfo): string {
   if (type === 'ref' || type === 'refs') return `${type} ${target}`;
-  if (type === 'array' && inner) return `array of ${fieldType(inner)}`;
-  return file && type !== 'array' ? 'file' : type;
+  if (type === 'array' && inner) return texts.map.arrayOf(fieldType(inner));
+  return file && type !== 'array' ? texts.map.file : type;
 }
 
 /** A field in a box. */
@@ -61,7 +65,7 @@ export interface ResourceBox extends Box {
 
 /** The numbers of fields and references of a resource, in words. */
 const countText = ({ fields }: ResourceInfo, { references }: MappedResource) =>
-  `${fields.length} ${fields.length === 1 ? 'field' : 'fields'} · ${references.length} ${references.length === 1 ? 'reference' : 'references'}`;
+  `${texts.map.fields(fields.length)} · ${texts.map.references(references.length)}`;
 
 const rowOf = (field: FieldInfo): BoxRow => ({
   name: field.name,
@@ -93,7 +97,7 @@ export function boxOf(resource: ResourceInfo, mapped: MappedResource, showFields
     label,
     rows,
     more,
-    policy: `read: ${mapped.access.read?.text ?? 'no route'}`,
+    policy: texts.map.read(mapped.access.read?.text ?? texts.noRoute),
     summary: undefined,
     width: WIDTH,
     height: HEAD + PADDING + count * ROW,
@@ -142,11 +146,13 @@ export const incomingOf = (
 
 /** The relations of a resource as a sentence, for the list and for screen readers. */
 export function relationText({ name, references }: MappedResource, resources: readonly MappedResource[]): string {
-  const out = references.map(({ field, target, many }) => `${target} by ${field}${many ? ' (list)' : ''}`);
+  const out = references.map(
+    ({ field, target, many }) => texts.map.target(target, field) + (many ? ` ${texts.map.list}` : ''),
+  );
   const incoming = incomingOf(name, resources).map(({ from, field }) => `${from}.${field}`);
   const parts = [
-    out.length > 0 ? `Refers to ${out.join(', ')}` : 'Refers to nothing',
-    incoming.length > 0 ? `referred to by ${incoming.join(', ')}` : 'nothing refers to it',
+    out.length > 0 ? texts.map.refersTo(out.join(', ')) : texts.map.refersToNothing,
+    incoming.length > 0 ? texts.map.referredBy(incoming.join(', ')) : texts.map.referredByNothing,
   ];
   return `${parts.join('; ')}.`;
 }

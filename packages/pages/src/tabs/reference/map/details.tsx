@@ -9,10 +9,12 @@ import {
   type ResourceInfo,
   Section,
 } from '../../../console/kit.ts';
+import { richText } from '../../../kit/rich-text.ts';
 import { policyInWords } from '../../../reference/policy.ts';
+import { texts } from '../texts.ts';
 import { ACTIONS, type AccessRule, type Action } from './access.ts';
 import { fieldType, incomingOf, markersOf } from './boxes.ts';
-import { type MappedResource, ON_DELETE } from './resource-map.ts';
+import type { MappedResource } from './resource-map.ts';
 
 const resourceHref = (name: string) =>
   hrefOf('/console/reference/map/resources', new URLSearchParams({ resource: name }));
@@ -27,7 +29,7 @@ function Field({ field }: { field: FieldInfo }) {
       <p class="reference-member-head">
         <code class="reference-name">{name}</code>
         <span class="reference-type">{fieldType(field)}</span>
-        {required && <span class="reference-required">required</span>}
+        {required && <span class="reference-required">{texts.details.required}</span>}
         {markersOf(field).map((text) => (
           <span key={text} class="chip">
             {text}
@@ -42,16 +44,8 @@ function Field({ field }: { field: FieldInfo }) {
           ))}
         </span>
       )}
-      {visibleTo && (
-        <p class="soft">
-          Seen by <code>{visibleTo}</code>
-        </p>
-      )}
-      {writableBy && (
-        <p class="soft">
-          Set by <code>{writableBy}</code>
-        </p>
-      )}
+      {visibleTo && <p class="soft">{richText(texts.details.seenBy, { policy: <code>{visibleTo}</code> })}</p>}
+      {writableBy && <p class="soft">{richText(texts.details.setBy, { policy: <code>{writableBy}</code> })}</p>}
     </li>
   );
 }
@@ -75,7 +69,7 @@ function Policy({
             {policyInWords(rule.text, action)} <code>{rule.text}</code>
           </>
         ) : (
-          <span class="soft">no route</span>
+          <span class="soft">{texts.noRoute}</span>
         )}
       </dd>
     </div>
@@ -86,9 +80,9 @@ function Policies({ mapped, hasScope }: { mapped: MappedResource; hasScope: bool
   return (
     <dl class="reference-policies">
       {ACTIONS.map((action) => (
-        <Policy key={action} name={action} rule={mapped.access[action]} action={action} />
+        <Policy key={action} name={texts.actions[action]} rule={mapped.access[action]} action={action} />
       ))}
-      <Policy name="reference" rule={mapped.reference} />
+      <Policy name={texts.details.reference} rule={mapped.reference} />
       {mapped.routes.map(({ method, path, access }) => (
         <Policy
           key={`${method} ${path}`}
@@ -102,8 +96,8 @@ function Policies({ mapped, hasScope }: { mapped: MappedResource; hasScope: bool
       ))}
       {hasScope && (
         <div>
-          <dt>scope</dt>
-          <dd>A function limits which records exist for a viewer, whatever the policies allow.</dd>
+          <dt>{texts.details.scope}</dt>
+          <dd>{texts.details.scopeText}</dd>
         </div>
       )}
     </dl>
@@ -112,22 +106,21 @@ function Policies({ mapped, hasScope }: { mapped: MappedResource; hasScope: bool
 
 function Relations({ mapped, all }: { mapped: MappedResource; all: readonly MappedResource[] }) {
   const incoming = incomingOf(mapped.name, all);
-  if (mapped.references.length + incoming.length === 0)
-    return <p class="soft">No reference leads from or to this resource.</p>;
+  if (mapped.references.length + incoming.length === 0) return <p class="soft">{texts.details.noRelations}</p>;
   return (
     <ul class="reference-relations">
       {mapped.references.map(({ field, target, many, onDelete }) => (
         <li key={field}>
           <code>{field}</code> → <ToResource name={target} />
-          {many && ' (list)'}
-          <span class="soft">if it is deleted, this record {ON_DELETE[onDelete]}</span>
+          {many && ` ${texts.map.list}`}
+          <span class="soft">{texts.details.outgoing(texts.map.onDelete[onDelete])}</span>
         </li>
       ))}
       {incoming.map(({ from, field, onDelete }) => (
         <li key={`${from}.${field}`}>
           ← <ToResource name={from} />
           <code>.{field}</code>
-          <span class="soft">if this record is deleted, the other {ON_DELETE[onDelete]}</span>
+          <span class="soft">{texts.details.incoming(texts.map.onDelete[onDelete])}</span>
         </li>
       ))}
     </ul>
@@ -137,7 +130,7 @@ function Relations({ mapped, all }: { mapped: MappedResource; all: readonly Mapp
 const list = (items: readonly string[]) => (items.length === 0 ? undefined : items.join(', '));
 
 const indexText = ({ fields, unique }: MappedResource['indexes'][number]) =>
-  fields.join(' + ') + (unique ? ' (unique)' : '');
+  unique ? texts.details.uniqueIndex(fields.join(' + ')) : fields.join(' + ');
 
 function ResourceFacts({
   resource,
@@ -149,17 +142,18 @@ function ResourceFacts({
   apiPath: string;
 }) {
   const { ownerField, defaultSort, softDelete, audit, timestamps } = resource;
-  const features = Object.entries({ 'soft delete': softDelete, 'audit trail': audit, timestamps });
+  const own = texts.details;
+  const features = Object.entries({ [own.softDelete]: softDelete, [own.audit]: audit, [own.timestamps]: timestamps });
   return (
     <Facts
       of={[
-        ['Path', <code>{apiPath}</code>],
-        ['Owner', ownerField && <code>{ownerField}</code>],
-        ['Order of lists', <code>{defaultSort}</code>],
-        ['Features', list(features.flatMap(([name, isOn]) => (isOn ? [name] : [])))],
-        ['Hooks', list(mapped.hooks)],
-        ['Webhook events', list(mapped.events)],
-        ['Indexes', list(mapped.indexes.map(indexText))],
+        [own.path, <code>{apiPath}</code>],
+        [own.owner, ownerField && <code>{ownerField}</code>],
+        [own.order, <code>{defaultSort}</code>],
+        [own.features, list(features.flatMap(([name, isOn]) => (isOn ? [name] : [])))],
+        [own.hooks, list(mapped.hooks)],
+        [own.events, list(mapped.events)],
+        [own.indexes, list(mapped.indexes.map(indexText))],
       ]}
     />
   );
@@ -190,30 +184,30 @@ export function ResourceDetails({
     if (event.key === 'Escape') onClose();
   };
   return (
-    <aside class="reference-details" aria-label={`Resource ${name}`} onKeyDown={handleKey}>
+    <aside class="reference-details" aria-label={texts.details.label(name)} onKeyDown={handleKey}>
       <header>
         <h2 ref={heading} tabindex={-1}>
           {label}
         </h2>
-        <IconButton icon="close" label="Close the details" onClick={onClose} />
+        <IconButton icon="close" label={texts.details.close} onClick={onClose} />
       </header>
       {description && <p class="reference-text">{description}</p>}
       <p class="reference-links">
-        <a href={dataHref([name])}>Records</a>
-        <a href={hrefOf('/console/reference', new URLSearchParams({ q: apiPath }))}>Routes</a>
+        <a href={dataHref([name])}>{texts.details.records}</a>
+        <a href={hrefOf('/console/reference', new URLSearchParams({ q: apiPath }))}>{texts.details.routes}</a>
       </p>
       <ResourceFacts resource={resource} mapped={mapped} apiPath={apiPath} />
-      <Section title="Fields">
+      <Section title={texts.details.fields}>
         <ul class="reference-members">
           {resource.fields.map((field) => (
             <Field key={field.name} field={field} />
           ))}
         </ul>
       </Section>
-      <Section title="Policies">
+      <Section title={texts.details.policies}>
         <Policies mapped={mapped} hasScope={resource.hasScope} />
       </Section>
-      <Section title="Relations">
+      <Section title={texts.details.relations}>
         <Relations mapped={mapped} all={all} />
       </Section>
     </aside>

@@ -1,5 +1,6 @@
 import { useMemo } from 'preact/hooks';
 import { IconButton, type ResourceInfo } from '../../../console/kit.ts';
+import { texts } from '../texts.ts';
 import { boxOf, edgesOf, matchesText } from './boxes.ts';
 import { BoxDrawing, EdgeDrawing } from './drawings.tsx';
 import { layOut } from './layout.ts';
@@ -17,14 +18,6 @@ const KEYS = new Map([
   ['ArrowUp', { x: 0, y: STEP }],
   ['ArrowDown', { x: 0, y: -STEP }],
 ]);
-
-/** The kinds of edges, by what happens to the referring record. */
-const LEGEND = {
-  cascade: 'deleted with it',
-  restrict: 'prevents deletion',
-  setNull: 'reference is cleared',
-  keep: 'nothing happens',
-};
 
 interface MapProps {
   resources: readonly ResourceInfo[];
@@ -77,24 +70,24 @@ function Arrow() {
 function Legend() {
   return (
     <p class="reference-legend" aria-hidden="true">
-      {Object.entries(LEGEND).map(([kind, text]) => (
+      {Object.entries(texts.map.legend).map(([kind, text]) => (
         <span key={kind} class={`reference-legend-item ${kind}`}>
           {text}
         </span>
       ))}
-      <span>* required</span>
-      <span>◆ unique</span>
-      <span class="reference-hint">Drag or scroll to move, Ctrl and scroll to zoom</span>
+      <span>{texts.map.required}</span>
+      <span>{texts.map.unique}</span>
+      <span class="reference-hint">{texts.map.hint}</span>
     </p>
   );
 }
 
 function ZoomButtons({ zoom, showAll }: Pick<ReturnType<typeof useView>, 'zoom' | 'showAll'>) {
   return (
-    <div class="reference-zoom" role="group" aria-label="Zoom">
-      <IconButton icon="add" label="Zoom in" onClick={() => zoom(ZOOM)} />
-      <IconButton icon="minus" label="Zoom out" onClick={() => zoom(1 / ZOOM)} />
-      <IconButton icon="fit" label="Show all" onClick={showAll} />
+    <div class="reference-zoom" role="group" aria-label={texts.map.zoom}>
+      <IconButton icon="add" label={texts.map.zoomIn} onClick={() => zoom(ZOOM)} />
+      <IconButton icon="minus" label={texts.map.zoomOut} onClick={() => zoom(1 / ZOOM)} />
+      <IconButton icon="fit" label={texts.map.showAll} onClick={showAll} />
     </div>
   );
 }
@@ -137,7 +130,7 @@ export function Diagram({ onSelect, ...map }: MapProps & { onSelect: (name: stri
         ref={frame}
         tabindex={0}
         role="group"
-        aria-label="Drawing of the map. Arrow keys move it, plus and minus zoom, 0 shows all of it. The list of resources has the same content."
+        aria-label={texts.map.drawing}
         onKeyDown={handleKey}
         {...handlers}
       >

@@ -1,6 +1,6 @@
+import { texts } from '../texts.ts';
 import type { ReferenceEdge, ResourceBox } from './boxes.ts';
 import { edgePath, type Placed } from './layout.ts';
-import { ON_DELETE } from './resource-map.ts';
 
 const EDGE_SHIFT = 9;
 const MAX_NAME = 17;
@@ -59,7 +59,7 @@ function Rows({ box: { rows, more, width } }: { box: ResourceBox }) {
       ))}
       {more > 0 && (
         <text x="12" y={46 + rows.length * 19} class="reference-box-type">
-          {more} more
+          {texts.map.more(more)}
         </text>
       )}
     </>
@@ -128,9 +128,10 @@ export function EdgeDrawing({
 }) {
   const { field, many, onDelete, number } = edge;
   const path = edgePath(from, to, number * EDGE_SHIFT);
+  const reference = `${from.id}.${field} → ${to.id}${many ? ` ${texts.map.list}` : ''}`;
   return (
     <g class={`reference-edge ${onDelete} ${state}`}>
-      <title>{`${from.id}.${field} → ${to.id}${many ? ' (list)' : ''}. If it is deleted, ${from.id} ${ON_DELETE[onDelete]}.`}</title>
+      <title>{texts.map.edge(reference, from.id, texts.map.onDelete[onDelete])}</title>
       <path class="reference-edge-hit" d={path} />
       <path d={path} marker-end="url(#reference-arrow)" />
     </g>

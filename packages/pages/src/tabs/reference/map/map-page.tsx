@@ -10,7 +10,9 @@ import {
   setParams,
   useLoaded,
 } from '../../../console/kit.ts';
+import { richText } from '../../../kit/rich-text.ts';
 import { useSearchKey } from '../../../reference/search-key.ts';
+import { texts } from '../texts.ts';
 import { matchesText, relationText, showsFieldsAtFirst } from './boxes.ts';
 import { ResourceDetails } from './details.tsx';
 import { Diagram } from './diagram.tsx';
@@ -63,7 +65,7 @@ function ResourceList({
   selected: string | undefined;
 }) {
   return (
-    <nav class="reference-resources" aria-label="Resources">
+    <nav class="reference-resources" aria-label={texts.map.resources}>
       <ul>
         {found.map(({ resource: { name, label, fields }, mapped }) => (
           <li key={name}>
@@ -75,13 +77,13 @@ function ResourceList({
             >
               <b>{label}</b>
               <span class="reference-resource-text">
-                {fields.length} {fields.length === 1 ? 'field' : 'fields'}. {relationText(mapped, all)}
+                {texts.map.fields(fields.length)}. {relationText(mapped, all)}
               </span>
             </button>
           </li>
         ))}
       </ul>
-      {found.length === 0 && <p class="soft">No resource or field has this name.</p>}
+      {found.length === 0 && <p class="soft">{texts.map.noMatch}</p>}
     </nav>
   );
 }
@@ -94,8 +96,8 @@ function Toolbar({ search, showFields, isWide }: { search: string; showFields: b
       <input
         type="search"
         ref={input}
-        aria-label="Find a resource or field"
-        placeholder="Find a resource or field   /"
+        aria-label={texts.map.find}
+        placeholder={`${texts.map.find}   /`}
         value={search}
         onInput={(event) => setParams({ q: event.currentTarget.value }, { replace: true })}
       />
@@ -106,7 +108,7 @@ function Toolbar({ search, showFields, isWide }: { search: string; showFields: b
             checked={showFields}
             onChange={(event) => setParams({ fields: event.currentTarget.checked ? 'yes' : 'no' }, { replace: true })}
           />
-          Show fields
+          {texts.map.showFields}
         </label>
       )}
     </div>
@@ -115,11 +117,9 @@ function Toolbar({ search, showFields, isWide }: { search: string; showFields: b
 
 function NoReferences() {
   return (
-    <Nothing title="No resource refers to another one">
-      <p>
-        The map connects resources by their references. Declare one with <code>f.ref</code>:
-      </p>
-      <Code text={REFERENCE} label="Declaration of a reference" />
+    <Nothing title={texts.map.none}>
+      <p>{richText(texts.map.noneText, { code: <code>f.ref</code> })}</p>
+      <Code text={REFERENCE} label={texts.map.example} />
     </Nothing>
   );
 }
@@ -178,7 +178,7 @@ export function MapPage() {
   const map = useLoaded<ResourceMap>('/reference/map');
   const isWide = useMedia(WIDE);
   return (
-    <Page title="Map" intro="The resources that the app declares, with their fields, references and policies.">
+    <Page title={texts.map.title} intro={texts.map.intro}>
       <Loaded from={map}>{({ resources }) => <MapContent mapped={resources} isWide={isWide} />}</Loaded>
     </Page>
   );

@@ -33,12 +33,3 @@ export interface ResourceMap {
   roles: string[];
   resources: MappedResource[];
 }
-
-/** What happens to a referring record when the target is deleted, in words. */
-export const ON_DELETE: Readonly<Record<OnDelete, string>> = {
-  cascade: 'is deleted too',
-  restrict: 'prevents the deletion',
-  setNull: 'loses the reference',
-  remove: 'loses the item in its list',
-  keep: 'keeps the reference',
-};

@@ -1,3 +1,5 @@
+import { locale } from '../../../../kit/language.ts';
+import { texts } from '../../../texts.ts';
 import type { ResourceInfo } from '../../app-info.ts';
 import { fieldLabel } from '../../schema.ts';
 import type { Delimiter } from './csv.ts';
@@ -7,11 +9,7 @@ import { type RefusedRow, rowProblem } from './run.ts';
 import type { ReadChoice, Source } from './source.ts';
 
 const PREVIEW_ROWS = 5;
-const DELIMITERS: readonly { value: Delimiter; label: string }[] = [
-  { value: ',', label: 'Comma' },
-  { value: ';', label: 'Semicolon' },
-  { value: '\t', label: 'Tab' },
-];
+const DELIMITERS: readonly Delimiter[] = [',', ';', '\t'];
 
 /** How the file is read: found, and changed if letters or columns look wrong. */
 export function ReadChoices({
@@ -25,33 +23,33 @@ export function ReadChoices({
   return (
     <div class="import-choices">
       <label>
-        Encoding
+        {texts.imports.encoding}
         <select
           value={encoding}
           onChange={({ currentTarget: { value } }) => {
-            const chosen = ENCODINGS.find((one) => one.value === value);
-            if (chosen) onChange({ encoding: chosen.value, delimiter });
+            const chosen = ENCODINGS.find((one) => one === value);
+            if (chosen) onChange({ encoding: chosen, delimiter });
           }}
         >
-          {ENCODINGS.map(({ value, label }) => (
+          {ENCODINGS.map((value) => (
             <option key={value} value={value}>
-              {label}
+              {texts.imports.encodings[value]}
             </option>
           ))}
         </select>
       </label>
       <label>
-        Cells are separated by
+        {texts.imports.separatedBy}
         <select
           value={delimiter}
           onChange={({ currentTarget: { value } }) => {
-            const chosen = DELIMITERS.find((one) => one.value === value);
-            if (chosen) onChange({ encoding, delimiter: chosen.value });
+            const chosen = DELIMITERS.find((one) => one === value);
+            if (chosen) onChange({ encoding, delimiter: chosen });
           }}
         >
-          {DELIMITERS.map(({ value, label }) => (
+          {DELIMITERS.map((value) => (
             <option key={value} value={value}>
-              {label}
+              {texts.imports.delimiters[value]}
             </option>
           ))}
         </select>
@@ -78,12 +76,12 @@ export function ColumnChoices({
   const missing = missingFields(resource.fields, mapping, targets);
   return (
     <fieldset class="import-columns">
-      <legend>Columns of the file</legend>
+      <legend>{texts.imports.columns}</legend>
       {source.header.map((column, i) => (
         <label key={`${i} ${column}`}>
-          <span>{column === '' ? `Column ${i + 1}` : column}</span>
+          <span>{column === '' ? texts.imports.column(i + 1) : column}</span>
           <select value={mapping[i]} onChange={({ currentTarget: { value } }) => onChange(i, value)}>
-            <option value="">Do not import</option>
+            <option value="">{texts.imports.doNotImport}</option>
             {targets.map((name) => (
               <option key={name} value={name}>
                 {fieldLabel(resource, name)}
@@ -93,10 +91,7 @@ export function ColumnChoices({
         </label>
       ))}
       {missing.length > 0 && (
-        <p class="bad-text">
-          New records also need {missing.map((name) => fieldLabel(resource, name)).join(', ')}: no column is chosen for
-          it.
-        </p>
+        <p class="bad-text">{texts.imports.missing(missing.map((name) => fieldLabel(resource, name)).join(', '))}</p>
       )}
     </fieldset>
   );
@@ -122,14 +117,14 @@ export function Preview({
     return { ...row, errors };
   });
   return (
-    <div class="table-box" tabindex={0} role="region" aria-label="Preview of the first rows">
+    <div class="table-box" tabindex={0} role="region" aria-label={texts.imports.preview}>
       <table class="plain-table">
         <caption>
-          The first {shown.length.toLocaleString()} of {rows.length.toLocaleString()} rows, as they will be sent
+          {texts.imports.previewCaption(shown.length.toLocaleString(locale), rows.length.toLocaleString(locale))}
         </caption>
         <thead>
           <tr>
-            <th scope="col">Row</th>
+            <th scope="col">{texts.imports.row}</th>
             {columns.map(({ i, name }) => (
               <th key={i} scope="col">
                 {fieldLabel(resource, name)}

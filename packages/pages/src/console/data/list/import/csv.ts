@@ -1,10 +1,10 @@
+import type { Texts } from './texts.en.ts';
 // Reads and writes CSV (RFC 4180) as the server does. The server reads a stream; this file reads a text that is in memory.
 
 /** A delimiter of cells. */
 export type Delimiter = ',' | ';' | '\t';
 
 const DELIMITERS: readonly Delimiter[] = [',', ';', '\t'];
-const STRAY_QUOTE = 'Has a stray quote. Quotes must enclose a whole cell, and a quote inside it is written twice';
 /** The first line that Excel uses to name the delimiter of a file. */
 const SEPARATOR_LINE = /^sep=([,;\t])(?:\r\n|\r|\n|$)/i;
 /** The part of the first row, with line breaks in quotes, that is searched for delimiters. */
@@ -41,22 +41,26 @@ function findClosingQuote(text: string, open: number): number {
 const skipLineBreak = (text: string, at: number): number => (text.startsWith('\r\n', at) ? at + 2 : at + 1);
 
 /** Reads the line at a position as a malformed row: a superfluous or missing quote then costs no other row. */
-function rejectLine(text: string, start: number, delimiter: Delimiter) {
+function rejectLine(text: string, start: number, delimiter: Delimiter, error: string) {
   const lineBreak = /[\r\n]|$/g;
   lineBreak.lastIndex = start;
   const end = lineBreak.exec(text)?.index ?? text.length;
-  return { cells: text.slice(start, end).split(delimiter), error: STRAY_QUOTE, end: skipLineBreak(text, end) };
+  return {
+    cells: text.slice(start, end).split(delimiter),
+    error,
+    end: skipLineBreak(text, end),
+  };
 }
 
 /** Creates the function that reads the row at a position. */
-function createRowScanner(text: string, delimiter: Delimiter) {
+function createRowScanner(text: string, delimiter: Delimiter, { strayQuote }: Texts) {
   const plain = new RegExp(`[^${delimiter}"\\r\\n]*`, 'y');
   return (start: number): { cells: string[]; error?: string; end: number } => {
     const cells: string[] = [];
     for (let at = start; ; at++) {
       if (text[at] === '"') {
         const close = findClosingQuote(text, at);
-        if (close === -1) return rejectLine(text, start, delimiter);
+        if (close === -1) return rejectLine(text, start, delimiter, strayQuote);
         cells.push(text.slice(at + 1, close).replaceAll('""', '"'));
         at = close + 1;
       } else {
@@ -66,7 +70,7 @@ function createRowScanner(text: string, delimiter: Delimiter) {
         at += cell.length;
       }
       if (at >= text.length || text[at] === '\n' || text[at] === '\r') return { cells, end: skipLineBreak(text, at) };
-      if (text[at] !== delimiter) return rejectLine(text, start, delimiter);
+      if (text[at] !== delimiter) return rejectLine(text, start, delimiter, strayQuote);
     }
   };
 }
@@ -75,8 +79,8 @@ function createRowScanner(text: string, delimiter: Delimiter) {
  * Reads the rows of a CSV text, one at a time. Each row ends with LF, CR LF or CR. Rows whose cells are all empty are left out: spreadsheets
  * write them below the data.
  */
-export function* readCsv(text: string, delimiter: Delimiter): Generator<CsvRow> {
-  const scan = createRowScanner(text, delimiter);
+export function* readCsv(text: string, delimiter: Delimiter, texts: Texts): Generator<CsvRow> {
+  const scan = createRowScanner(text, delimiter, texts);
   let number = 0;
   for (let at = SEPARATOR_LINE.exec(text)?.[0].length ?? 0; at < text.length; ) {
     const { end, ...row } = scan(at);

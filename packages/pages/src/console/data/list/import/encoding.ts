@@ -1,13 +1,8 @@
 /** An encoding of text files, as `TextDecoder` names it. */
 export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
 
-/** The encodings that can be chosen, and their names for people. */
-export const ENCODINGS: readonly { value: Encoding; label: string }[] = [
-  { value: 'utf-8', label: 'UTF-8' },
-  { value: 'windows-1252', label: 'Windows (Western European)' },
-  { value: 'utf-16le', label: 'UTF-16' },
-  { value: 'utf-16be', label: 'UTF-16 (big endian)' },
-];
+/** The encodings that can be chosen. */
+export const ENCODINGS: readonly Encoding[] = ['utf-8', 'windows-1252', 'utf-16le', 'utf-16be'];
 
 const startsWith = (bytes: Uint8Array, ...start: number[]) => start.every((byte, i) => bytes[i] === byte);
 

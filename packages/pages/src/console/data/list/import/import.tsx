@@ -1,7 +1,10 @@
 import { Dialog, openDialog } from '../../../../kit/dialog.tsx';
+import { locale } from '../../../../kit/language.ts';
+import { texts as kitTexts } from '../../../../kit/texts.ts';
 import { showToast } from '../../../../kit/toasts.tsx';
+import { texts } from '../../../texts.ts';
 import type { ResourceInfo } from '../../app-info.ts';
-import { nameOf } from '../../schema.ts';
+import { countText, nameOf } from '../../schema.ts';
 import { ColumnChoices, Preview, ReadChoices } from './columns.tsx';
 import { ImportReport } from './report.tsx';
 import { NEW_IDS, type Outcome, SAME_IDS, useImport } from './use-import.ts';
@@ -22,7 +25,7 @@ function ImportForm({
   return (
     <>
       <label>
-        File
+        {texts.imports.file}
         <input
           type="file"
           accept=".csv,.tsv,.txt,.ndjson,.jsonl,.json"
@@ -30,13 +33,13 @@ function ImportForm({
         />
       </label>
       <label>
-        Existing records
+        {texts.imports.existing}
         <select value={existing} onChange={(event) => onExisting(event.currentTarget.value)}>
-          <option value={NEW_IDS}>Create all as new records</option>
-          <option value={SAME_IDS}>Create all with the ids and times in the file</option>
+          <option value={NEW_IDS}>{texts.imports.createNew}</option>
+          <option value={SAME_IDS}>{texts.imports.keepIds}</option>
           {unique.map(({ name, label }) => (
             <option key={name} value={name}>
-              Update those with the same {label}
+              {texts.imports.updateBy(label)}
             </option>
           ))}
         </select>
@@ -49,11 +52,9 @@ function ImportForm({
 function Progress({ done, total }: { done: number; total: number | undefined }) {
   return (
     <div class="import-progress">
-      <progress aria-label="Progress" {...(total !== undefined && { value: done, max: total })} />
+      <progress aria-label={texts.imports.progress} {...(total !== undefined && { value: done, max: total })} />
       {total !== undefined && (
-        <span class="soft">
-          {done.toLocaleString()} of {total.toLocaleString()} rows
-        </span>
+        <span class="soft">{texts.imports.rowsDone(done.toLocaleString(locale), total.toLocaleString(locale))}</span>
       )}
     </div>
   );
@@ -70,7 +71,7 @@ function Actions({ state, onCancel }: { state: ReturnType<typeof useImport>; onC
         disabled={isBusy && source === undefined}
         onClick={() => (isBusy ? state.stop() : onCancel())}
       >
-        {isBusy && source ? 'Stop' : 'Cancel'}
+        {isBusy && source ? texts.imports.stop : kitTexts.cancel}
       </button>
       <button
         type="button"
@@ -78,11 +79,11 @@ function Actions({ state, onCancel }: { state: ReturnType<typeof useImport>; onC
         disabled={!isReady || problem !== undefined}
         onClick={() => run('check')}
       >
-        Check
+        {texts.imports.check}
       </button>
       {checked && (
         <button type="button" class="primary" disabled={isBusy || checked.written === 0} onClick={() => run('write')}>
-          {checked.rejected > 0 ? 'Import the valid rows' : 'Import'}
+          {checked.rejected > 0 ? texts.imports.importValid : texts.imports.import}
         </button>
       )}
     </footer>
@@ -105,8 +106,8 @@ function ImportDialog({
   const { encoding, delimiter } = state.refusedChoice ?? {};
   const read = source ?? (encoding && delimiter && { encoding, delimiter });
   return (
-    <Dialog title={`Import ${nameOf(resource, 2)}`} onClose={() => !isBusy && close(undefined)} wide={true}>
-      <p>A CSV file, as Excel saves it, whose first row names the columns, or NDJSON: one JSON object on each line.</p>
+    <Dialog title={texts.imports.title(nameOf(resource, 2))} onClose={() => !isBusy && close(undefined)} wide={true}>
+      <p>{texts.imports.intro}</p>
       <div class="stack">
         <fieldset class="stack import-form" disabled={isBusy}>
           <ImportForm
@@ -115,7 +116,7 @@ function ImportDialog({
             onFile={state.read}
             onExisting={state.setExisting}
           />
-          {isReading && <p role="status">Reading the file…</p>}
+          {isReading && <p role="status">{texts.imports.reading}</p>}
           {read && <ReadChoices source={read} onChange={(choice) => state.read(file, choice)} />}
           {source && (
             <>
@@ -151,15 +152,15 @@ export async function importRecords(resource: ResourceInfo, onDone: () => Promis
   if (outcome === undefined) return;
   await onDone();
   if (outcome.rejected === 0 && outcome.stopped === undefined) {
-    showToast(`Imported ${outcome.written.toLocaleString()} ${nameOf(resource, outcome.written)}`);
+    showToast(texts.imports.importedAll(countText(resource, outcome.written)));
     return;
   }
   await openDialog<void>(({ close }) => (
-    <Dialog title="Imported" onClose={close} wide={true}>
+    <Dialog title={texts.imports.imported} onClose={close} wide={true}>
       <ImportReport outcome={outcome} isChecked={false} />
       <footer>
         <button type="button" class="primary" onClick={() => close()}>
-          Close
+          {kitTexts.close}
         </button>
       </footer>
     </Dialog>

@@ -1,5 +1,6 @@
 import type { FieldInfo, ResourceInfo } from '../../app-info.ts';
-import { isEditable } from '../../editors/rules.ts';
+import { isEditable } from '../../editors/locks.ts';
+import type { Texts } from './texts.en.ts';
 
 /** The field that each column of a file sets, in the order of the columns; an empty name: the column is not imported. */
 export type Mapping = readonly string[];
@@ -62,11 +63,10 @@ export function missingFields(fields: readonly FieldInfo[], mapping: Mapping, ta
 }
 
 /** Why a file cannot be imported with a mapping; undefined if it can. @param upsertBy the field by which records are found */
-export function mappingProblem(mapping: Mapping, upsertBy?: string): string | undefined {
+export function mappingProblem(mapping: Mapping, texts: Texts, upsertBy?: string): string | undefined {
   const used = mapping.filter((name) => name !== '');
   const repeated = used.find((name, i) => used.indexOf(name) < i);
-  if (repeated !== undefined) return `Two columns set ${repeated}. Choose another field for one of them.`;
-  if (upsertBy !== undefined && !used.includes(upsertBy))
-    return `Choose the column that sets ${upsertBy}: it finds the records to update.`;
-  return used.length === 0 ? 'Choose a field for at least one column.' : undefined;
+  if (repeated !== undefined) return texts.repeated(repeated);
+  if (upsertBy !== undefined && !used.includes(upsertBy)) return texts.chooseKey(upsertBy);
+  return used.length === 0 ? texts.chooseOne : undefined;
 }

@@ -1,3 +1,5 @@
+import { locale } from '../../../../kit/language.ts';
+import { texts } from '../../../texts.ts';
 import { type RefusedRow, refusedCsv } from './run.ts';
 import type { Source } from './source.ts';
 import type { Outcome } from './use-import.ts';
@@ -7,12 +9,12 @@ const MAX_SHOWN_ERRORS = 50;
 /** The rows that were rejected, and why. */
 function RejectedRows({ rows }: { rows: readonly RefusedRow[] }) {
   return (
-    <div class="table-box" tabindex={0} role="region" aria-label="Rejected rows">
+    <div class="table-box" tabindex={0} role="region" aria-label={texts.imports.rejectedRows}>
       <table class="plain-table">
         <thead>
           <tr>
-            <th scope="col">Row</th>
-            <th scope="col">Error</th>
+            <th scope="col">{texts.imports.row}</th>
+            <th scope="col">{texts.imports.error}</th>
           </tr>
         </thead>
         <tbody>
@@ -45,18 +47,18 @@ function saveRefused(source: Source, refused: readonly RefusedRow[]): void {
 /** What an import has done, or would do. */
 export function ImportReport({ outcome, isChecked }: { outcome: Outcome; isChecked: boolean }) {
   const { written, rejected, refused, warnings, source, stopped } = outcome;
-  const verb = isChecked ? 'would be written' : written === 1 ? 'was written' : 'were written';
+  const verb = (isChecked ? texts.imports.wouldBeWritten : texts.imports.written)(written);
   const shown = refused.slice(0, MAX_SHOWN_ERRORS);
   return (
     <>
       {stopped && (
         <p class="form-error" role="alert">
-          The import ended early: {stopped}
+          {texts.imports.endedEarly(stopped)}
         </p>
       )}
       <p role="status">
-        <b>{written.toLocaleString()}</b> {verb},{' '}
-        <b class={rejected > 0 ? 'bad-text' : ''}>{rejected.toLocaleString()}</b> rejected.
+        <b>{written.toLocaleString(locale)}</b> {verb},{' '}
+        <b class={rejected > 0 ? 'bad-text' : ''}>{rejected.toLocaleString(locale)}</b> {texts.imports.rejected}.
       </p>
       {isChecked &&
         warnings.map((text) => (
@@ -67,11 +69,11 @@ export function ImportReport({ outcome, isChecked }: { outcome: Outcome; isCheck
       {shown.length > 0 && (
         <>
           <RejectedRows rows={shown} />
-          {rejected > shown.length && <p class="soft">The first {shown.length} are shown.</p>}
+          {rejected > shown.length && <p class="soft">{texts.imports.firstShown(shown.length)}</p>}
           {source && (
             <p>
               <button type="button" onClick={() => saveRefused(source, refused)}>
-                Download the rejected rows
+                {texts.imports.download}
               </button>
             </p>
           )}

@@ -1,5 +1,6 @@
 import { call } from '../../../api.ts';
 import { hrefOf } from '../../../router.ts';
+import { texts } from '../../../texts.ts';
 import type { ResourceInfo } from '../../app-info.ts';
 import { detailedMessage } from '../../editors/values.ts';
 import { recordsPath } from '../../schema.ts';
@@ -68,9 +69,7 @@ export const pickCells = (cells: readonly string[], mapping: Mapping): string[] 
 export function rowProblem({ cells, error }: CsvRow, mapping: Mapping): string | undefined {
   if (error !== undefined) return error;
   // The server does not number such rows.
-  return pickCells(cells, mapping).every((cell) => cell.trim() === '')
-    ? 'Has no value in an imported column'
-    : undefined;
+  return pickCells(cells, mapping).every((cell) => cell.trim() === '') ? texts.imports.noValue : undefined;
 }
 
 /** Splits rows into parts for one request each. */
@@ -100,7 +99,7 @@ export class ImportStopped extends Error {
 
 /** Says up to which row of the file everything was handled, so that the rest can be imported. */
 const handledText = (rows: readonly CsvRow[], done: number): string =>
-  done === 0 ? 'No row was handled.' : `Rows up to ${rows[done - 1]?.number} were handled.`;
+  done === 0 ? texts.imports.noRow : texts.imports.handled(rows[done - 1]?.number ?? done);
 
 /**
  * Imports a CSV file in parts.
@@ -122,7 +121,8 @@ export async function importCsv(
   let done = 0;
   const resultSoFar = (): ImportResult => ({ written, rejected: refused.length, refused, warnings: [...warnings] });
   for (const part of splitRows(rows)) {
-    if (options.signal.aborted) throw new ImportStopped(`You stopped it. ${handledText(rows, done)}`, resultSoFar());
+    if (options.signal.aborted)
+      throw new ImportStopped(`${texts.imports.stopped} ${handledText(rows, done)}`, resultSoFar());
     const sent: CsvRow[] = [];
     for (const row of part) {
       const problem = rowProblem(row, mapping);
@@ -132,8 +132,8 @@ export async function importCsv(
     if (sent.length > 0) {
       const text = formatCsv([header, ...sent.map(({ cells }) => pickCells(cells, mapping))], ',');
       const result = await send(resource, text, 'csv', options).catch((error: unknown) => {
-        const range = `rows ${sent[0]?.number} to ${sent.at(-1)?.number}`;
-        const doubt = options.mode === 'write' ? ` Of ${range}, some may have been written.` : '';
+        const [first, last] = [sent[0]?.number ?? 0, sent.at(-1)?.number ?? 0];
+        const doubt = options.mode === 'write' ? ` ${texts.imports.inDoubt(first, last)}` : '';
         throw new ImportStopped(`${detailedMessage(error)} ${handledText(rows, done)}${doubt}`, resultSoFar());
       });
       written += result.written;

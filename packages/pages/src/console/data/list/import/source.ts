@@ -1,5 +1,6 @@
 import { type CsvRow, type Delimiter, detectDelimiter, readCsv } from './csv.ts';
 import { decodeText, detectEncoding, type Encoding, isWorkbook } from './encoding.ts';
+import type { Texts } from './texts.en.ts';
 
 const MAX_BYTES = 50 * 2 ** 20;
 const MAX_ROWS = 100_000;
@@ -24,12 +25,11 @@ export interface Source {
 }
 
 /** The number of columns without those at the end that are empty in all rows, as spreadsheets write them. */
-function usedColumns({ cells }: CsvRow, rows: readonly CsvRow[]): number {
+function usedColumns({ cells }: CsvRow, rows: readonly CsvRow[], texts: Texts): number {
   let width = cells.length;
   const isEmpty = (row: CsvRow) => (row.cells[width - 1] ?? '').trim() === '';
   while (width > 1 && cells[width - 1]?.trim() === '' && rows.every(isEmpty)) width--;
-  if (width > MAX_COLUMNS)
-    throw new Error(`The first row has ${width} columns. At most ${MAX_COLUMNS} can be imported.`);
+  if (width > MAX_COLUMNS) throw new Error(texts.tooManyColumns(width, MAX_COLUMNS));
   return width;
 }
 
@@ -41,20 +41,17 @@ const pause = () => new Promise((resolve) => setTimeout(resolve));
  *
  * @throws Error for a file that cannot be imported; the error of the signal
  */
-export async function readSource(file: File, choice: ReadChoice, signal: AbortSignal): Promise<Source> {
-  if (file.size > MAX_BYTES)
-    throw new Error('The file is larger than 50 MiB. Split it, or use the command belfry import.');
+export async function readSource(file: File, choice: ReadChoice, signal: AbortSignal, texts: Texts): Promise<Source> {
+  if (file.size > MAX_BYTES) throw new Error(texts.tooLarge);
   const bytes = new Uint8Array(await file.arrayBuffer());
-  if (isWorkbook(bytes))
-    throw new Error('This is an Excel workbook. In Excel, save it as "CSV UTF-8", then choose that file.');
+  if (isWorkbook(bytes)) throw new Error(texts.workbook);
   const encoding = choice.encoding ?? detectEncoding(bytes);
   const text = decodeText(bytes, encoding);
   const delimiter = choice.delimiter ?? detectDelimiter(text);
   const rows: CsvRow[] = [];
   let pauseAt = performance.now() + WORK_MS;
-  for (const row of readCsv(text, delimiter)) {
-    if (rows.length > MAX_ROWS)
-      throw new Error('The file has more than 100,000 rows. Split it, or use the command belfry import.');
+  for (const row of readCsv(text, delimiter, texts)) {
+    if (rows.length > MAX_ROWS) throw new Error(texts.tooManyRows);
     rows.push(row);
     if (performance.now() < pauseAt) continue;
     await pause();
@@ -62,11 +59,10 @@ export async function readSource(file: File, choice: ReadChoice, signal: AbortSi
     pauseAt = performance.now() + WORK_MS;
   }
   const header = rows.shift();
-  if (header === undefined) throw new Error('The file is empty. Its first row must name the columns.');
-  if (header.error !== undefined)
-    throw new Error(`The first row must name the columns. It ${header.error.replace('Has', 'has')}.`);
+  if (header === undefined) throw new Error(texts.empty);
+  if (header.error !== undefined) throw new Error(texts.badHeader);
   const allColumns = header.cells.length;
-  const width = usedColumns(header, rows);
+  const width = usedColumns(header, rows, texts);
   return {
     name: file.name,
     encoding,
@@ -75,7 +71,7 @@ export async function readSource(file: File, choice: ReadChoice, signal: AbortSi
     rows: rows.map((row) =>
       row.error !== undefined || row.cells.length === allColumns
         ? { ...row, cells: row.cells.slice(0, width) }
-        : { ...row, error: `Has ${row.cells.length} cells, but the first row has ${allColumns}` },
+        : { ...row, error: texts.wrongLength(row.cells.length, allColumns) },
     ),
   };
 }

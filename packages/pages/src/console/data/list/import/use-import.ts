@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { texts } from '../../../texts.ts';
 import type { ResourceInfo } from '../../app-info.ts';
 import { detailedMessage } from '../../editors/values.ts';
 import { fieldLabel } from '../../schema.ts';
@@ -61,7 +62,7 @@ function useSource(resource: ResourceInfo, existing: string) {
     }
     setReading(true);
     try {
-      const found = await readSource(next, choice, signal);
+      const found = await readSource(next, choice, signal, texts.imports);
       if (signal.aborted) return;
       setSource(found);
       // Another encoding changes letters, not columns.
@@ -161,7 +162,7 @@ export function useImport(resource: ResourceInfo, onDone: (outcome: Outcome) => 
     checked,
     done,
     error: error ?? readError,
-    problem: source && mappingProblem(mapping, upsertFieldOf(existing)),
+    problem: source && mappingProblem(mapping, texts.imports, upsertFieldOf(existing)),
     isReady: (source !== undefined || (file !== undefined && isNdjson(file))) && !isReading && done === undefined,
     isReading,
     run,

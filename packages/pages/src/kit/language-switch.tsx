@@ -1,10 +1,12 @@
-import { chooseLanguage, LANGUAGES, type Language, language } from '../kit/language.ts';
+import { chooseLanguage, LANGUAGES, type Language } from './language.ts';
 import { texts } from './texts.ts';
 
 const CHOICES = Object.entries(LANGUAGES) as [Language, string][];
 
 /** The languages of the pages at their foot, by their names in themselves. */
 export function LanguageSwitch() {
+  // That of the document, because the texts of the chosen language may be missing.
+  const { lang } = document.documentElement;
   return (
     <nav class="languages" aria-label={texts.language}>
       {CHOICES.map(([id, name]) => (
@@ -12,7 +14,7 @@ export function LanguageSwitch() {
           key={id}
           type="button"
           lang={id}
-          aria-current={id === language ? 'true' : undefined}
+          aria-current={id === lang ? 'true' : undefined}
           onClick={() => chooseLanguage(id)}
         >
           {name}

@@ -1,0 +1,57 @@
+/** The texts of the tab. Elements replace the names in braces; a `count` is the number `n` as text. */
+export const en = {
+  title: 'Audit trail',
+  intro: (days: number) => `Entries are kept for ${days} ${days === 1 ? 'day' : 'days'}, and nobody can change them.`,
+  refresh: 'Refresh',
+  verify: 'Verify the chain',
+  entries: 'Entries, newest first',
+  intact: (n: number, count: string) => `${count} ${n === 1 ? 'entry is' : 'entries are'} intact`,
+  unguarded: 'The triggers that protect the table are missing or disabled. Run the migrations.',
+  broken: (id: number, fault: string, count: string) =>
+    `Entry ${id} is ${fault}. The ${count} entries before it are intact. Do not change the table; compare it with a backup.`,
+  faults: { missing: 'missing', changed: 'changed', unlinked: 'unlinked' },
+  noMatch: 'No entry matches',
+  noMatchText: 'Change or clear the filters.',
+  empty: 'The trail is empty',
+  emptyText: 'Sign-ins and changes of keys appear here.',
+  emptyAudit: 'To record the changes of a resource, declare it with {code}.',
+  emptyAudited: (resources: string) => `So do the changes of ${resources}.`,
+  filters: {
+    label: 'Filter the trail',
+    action: 'Action',
+    anyAction: 'Any action',
+    kind: 'Kind of record',
+    anyKind: 'Any kind',
+    record: 'Id of the record',
+    any: 'any',
+    user: 'User',
+  },
+  entry: {
+    secret: 'changed; the value is secret',
+    ways: { 'api-key': 'with an API key', console: 'in the console' },
+    bySystem: 'by the system',
+    anonymous: 'without a sign-in',
+    by: 'by {user}',
+    byUserWithoutName: 'a user',
+    details: 'Details',
+    id: 'Entry',
+    action: 'Action',
+    kind: 'Kind of record',
+    record: 'Id of the record',
+    user: 'Id of the user',
+    via: 'Signed in by',
+    ip: 'IP address',
+    request: 'Request',
+  },
+  /** Kinds of records that are not resources of the app. */
+  kinds: {
+    'api-key': 'API key',
+    invitation: 'Invitation',
+    jobs: 'Jobs',
+    lockout: 'Lockout',
+    'rate-limit': 'Rate limit',
+    webhook: 'Webhook',
+  },
+};
+
+export type Texts = typeof en;
