@@ -2,8 +2,8 @@
 export type SettingText = string | readonly [text: string, defaultValue: string];
 
 /**
- * The texts of docs/settings.md, by section and setting. A setting that is an object has a text, or one for each of its members, or both:
- * `auth.lockout.maxAttempts`. Links are relative to docs/.
+ * The texts of docs/operate/settings.md, by section and setting. A setting that is an object has a text, or one for each of its members, or both:
+ * `auth.lockout.maxAttempts`. Links name a page, whatever its folder in docs/.
  */
 export const settingTexts: Record<string, Record<string, SettingText>> = {
   settings: {
@@ -53,7 +53,10 @@ export const settingTexts: Record<string, Record<string, SettingText>> = {
     'rateLimit.enabled': ['Whether [rate limits](rate-limits.md) apply', '`true`, except in test mode'],
     'rateLimit.global': 'The limit of each client over all routes; `false`: no limit',
     'rateLimit.auth': "The limit of each client and route with `rateLimit: 'auth'`; `false`: no limit",
-    'mail.locale': 'The locale of [e-mails](mail.md) to recipients whose locale is not known or has no text',
+    'mail.locale': [
+      'The locale of [e-mails](mail.md#choose-the-language) to recipients whose locale is not known or has no text',
+      'the first of `languages`',
+    ],
     'mail.templates.passwordReset': [
       'Replaces the text of the e-mail for a password reset in every locale: see [mail.md](mail.md)',
       'none',

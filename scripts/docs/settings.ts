@@ -1,4 +1,4 @@
-// `npm run docs:settings`: writes docs/settings.md from the schemas of all settings, .env.example and setting-texts.ts.
+// `npm run docs:settings`: writes docs/operate/settings.md from the schemas of all settings, .env.example and setting-texts.ts.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -20,10 +20,11 @@ import { twoFactorSettings } from '../../src/extensions/two-factor/context.ts';
 import { webhookSettings } from '../../src/extensions/webhooks/settings/settings.ts';
 import { environmentSchema } from '../../src/platform/settings/environment.ts';
 import { settingsSchema } from '../../src/platform/settings/settings.ts';
+import { linkPages } from './pages.ts';
 import { type SettingText, settingTexts } from './setting-texts.ts';
 
 const root = join(import.meta.dirname, '..', '..');
-const FILE = join(root, 'docs', 'settings.md');
+const FILE = join(root, 'docs', 'operate', 'settings.md');
 
 /** The settings of each extension, by the function that creates it, and the page about it. */
 const EXTENSIONS: Record<string, readonly [schema: z.ZodType, page: string]> = {
@@ -186,7 +187,7 @@ function createEnvironment(): string {
           continue;
         }
         const text = comment.join(' ').trim().replaceAll('<', '&lt;');
-        const meaning = isComplete ? 'as above' : text.replaceAll(/docs\/([\w-]+\.md)/g, '[$1]($1)');
+        const meaning = isComplete ? 'as above' : text.replaceAll(/docs\/[\w-]+\/([\w-]+\.md)/g, '[$1]($1)');
         const cells = [`\`${name}\``, describeVariable(name), value === '' ? '' : `\`${value}\``, meaning];
         rows.push(`| ${cells.map((cell) => cell!.replaceAll('|', '\\|')).join(' | ')} |`);
         isComplete = true;
@@ -196,7 +197,7 @@ function createEnvironment(): string {
     .join('\n\n');
 }
 
-/** Creates the text of docs/settings.md. @throws Error that names a setting without a text, or a text without a setting */
+/** Creates the text of docs/operate/settings.md. @throws Error that names a setting without a text, or a text without a setting */
 export function createSettingsPage(): string {
   const groups = Map.groupBy(createRows('settings', settingsSchema), (row) => /^\| `(\w+)(\.?)/.exec(row)!);
   const sections = new Map<string, string[]>();
@@ -213,7 +214,7 @@ export function createSettingsPage(): string {
     ([name, [schema, page]]) =>
       `### \`${name}()\`\n\nAn argument of \`${name}({ … })\`. See [${page}](${page}).\n\n${table(SETTING_COLUMNS, createRows(name, schema))}`,
   );
-  return `# Settings
+  const text = `# Settings
 
 All settings of Belfry with their defaults and bounds: variables of the environment, settings of the app, and settings of extensions. They are checked at start,
 and all errors are listed at once. A misspelled setting is an error.
@@ -234,10 +235,11 @@ ${extensions.join('\n\n')}
 
 ## Environment variables
 
-They are set in the environment of the processes, or in \`.env\`. Development needs none of them. The comments of [.env.example](../.env.example) are the same texts.
+They are set in the environment of the processes, or in \`.env\`. Development needs none of them. The comments of [.env.example](../../.env.example) are the same texts.
 
 ${createEnvironment()}
 `;
+  return linkPages(text, 'operate');
 }
 
 if (import.meta.main) writeFileSync(FILE, createSettingsPage());

@@ -23,6 +23,7 @@ const COMMON = [
   '.env.example',
   '.github/workflows/ci.yml',
   '.gitignore',
+  'AGENTS.md',
   'Dockerfile',
   'Procfile',
   'README.md',

@@ -31,10 +31,10 @@ async function runCommands(
   return (await promisify(execFile)('bash', ['-e', '-c', script], { env })).stdout;
 }
 
-test('the commands in docs/http.md return what the page says', async () => {
+test('the commands in docs/build/http.md return what the page says', async () => {
   const ada = await person('Ada');
   const made = await ada.call('POST', '/api/posts', { title: 'Hello' });
-  const stdout = await runCommands('http.md', url, { TOKEN: ada.token, POST: made.body.data.id });
+  const stdout = await runCommands('build/http.md', url, { TOKEN: ada.token, POST: made.body.data.id });
   expect([...stdout.matchAll(/HTTP\/1\.1 (\d+)/g)].map((match) => match[1])).toEqual([
     ...['200', '200', '200', '204'],
     '304',
@@ -59,24 +59,24 @@ async function importExamples(text: string): Promise<Record<string, Resource>[]>
   );
 }
 
-test('the custom routes in docs/resources.md return what the page says', async () => {
-  const [{ ticket }] = (await importExamples(textOf('resources.md').split('## Routes of your own')[1]!)) as [
+test('the custom routes in docs/build/resources.md return what the page says', async () => {
+  const [{ ticket }] = (await importExamples(textOf('build/resources.md').split('## Routes of your own')[1]!)) as [
     { ticket: Resource },
   ];
   const { person, url } = await startTestApp({ resources: [defineUser(), ticket] }, { roles: 'all' });
   const ada = await person('Ada');
-  const stdout = await runCommands('resources.md', url, { TOKEN: ada.token });
+  const stdout = await runCommands('build/resources.md', url, { TOKEN: ada.token });
   expect([...stdout.matchAll(/HTTP\/1\.1 (\d+)/g)].map((match) => match[1])).toEqual(['200', '204']);
   expect(stdout).toContain('"state":"closed"');
   expect((await ada.call('GET', '/api/tickets')).body.data).toEqual([]);
 });
 
-test('the deprecated routes and fields in docs/upgrading.md announce what the page says', async () => {
-  const section = textOf('upgrading.md').split('## Deprecate your own routes and fields')[1]!;
+test('the deprecated routes and fields in docs/operate/upgrading.md announce what the page says', async () => {
+  const section = textOf('operate/upgrading.md').split('## Deprecate your own routes and fields')[1]!;
   const [{ article }, { ticket }] = (await importExamples(section)) as [{ article: Resource }, { ticket: Resource }];
   const { person, url } = await startTestApp({ resources: [defineUser(), article, ticket] }, { roles: 'all' });
   const ada = await person('Ada');
-  const stdout = await runCommands('upgrading.md', url, { TOKEN: ada.token }, section);
+  const stdout = await runCommands('operate/upgrading.md', url, { TOKEN: ada.token }, section);
   const responses = stdout.split(/(?=HTTP\/1\.1 )/);
   const announced = responses.map((response) => response.match(/^(deprecation|sunset|link): .*$/gim) ?? []);
   const since = 'Deprecation: @1793491200';
@@ -90,8 +90,8 @@ test('the deprecated routes and fields in docs/upgrading.md announce what the pa
   expect([...metrics]).toEqual(['belfry_deprecated_requests_total']);
 });
 
-test('the commands of an upgrade in docs/upgrading.md succeed, in their order', async () => {
-  const section = textOf('upgrading.md').split('## Upgrade to a new version')[1]!.split('\n## ')[0]!;
+test('the commands of an upgrade in docs/operate/upgrading.md succeed, in their order', async () => {
+  const section = textOf('operate/upgrading.md').split('## Upgrade to a new version')[1]!.split('\n## ')[0]!;
   const [block] = /(?<=```sh\n)[\s\S]*?(?=```)/.exec(section)!;
   const [install, ...commands] = block.trim().split('\n');
   expect(install).toBe('npm install belfry@latest');

@@ -1,13 +1,13 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 
 const root = join(import.meta.dirname, '..', '..');
-const docs = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md'));
+const docs = globSync('**/*.md', { cwd: join(root, 'docs') }).sort();
 const pages = ['README.md', ...docs.map((name) => `docs/${name}`)];
-const linkedPages = [...pages, 'CONTRIBUTING.md', 'SECURITY.md', 'examples/helpdesk/README.md'];
+const linkedPages = [...pages, 'AGENTS.md', 'CONTRIBUTING.md', 'SECURITY.md', 'examples/helpdesk/README.md'];
 const textOf = (page: string) => readFileSync(join(root, page), 'utf8');
 
 /**
@@ -82,7 +82,7 @@ test('the index of the documentation links to every page', () => {
 });
 
 test('file names in the documentation are recognized', () => {
-  expect(pathsIn('docs/architecture.md').length).toBeGreaterThan(40);
+  expect(pathsIn('docs/extend/architecture.md').length).toBeGreaterThan(40);
 });
 
 test('the examples of the docs compile against the public API', { timeout: 240_000 }, async () => {
@@ -93,7 +93,7 @@ test('the examples of the docs compile against the public API', { timeout: 240_0
     for (const [i, { language, example }] of examplesOf(page).entries()) {
       count += 1;
       writeFileSync(
-        join(folder, `${page.replace('/', '-')}-${i}.${language}`),
+        join(folder, `${page.replaceAll('/', '-')}-${i}.${language}`),
         example
           .replaceAll("'belfry'", "'../../src/index.ts'")
           .replaceAll("'@belfry/client'", "'../../packages/client/src/index.ts'")
@@ -102,11 +102,11 @@ test('the examples of the docs compile against the public API', { timeout: 240_0
           .replaceAll("'belfry/testing'", "'../../src/testing/index.ts'")
           .replaceAll("'@belfry/verify-webhook'", "'../../packages/verify-webhook/src/index.ts'")
           .replaceAll("'../src/extensions/version.ts'", "'../fixtures/version.ts'")
-          // The app that docs/client.md declares, and the client that it creates.
-          .replaceAll("'../server/src/app.ts'", "'./docs-client.md-1.ts'")
-          .replaceAll("'./client.ts'", "'./docs-client.md-0.ts'")
-          // The app that docs/testing.md declares.
-          .replaceAll("'../src/app.ts'", "'./docs-testing.md-1.ts'"),
+          // The app that docs/build/client.md declares, and the client that it creates.
+          .replaceAll("'../server/src/app.ts'", "'./docs-build-client.md-1.ts'")
+          .replaceAll("'./client.ts'", "'./docs-build-client.md-0.ts'")
+          // The app that docs/start/testing.md declares.
+          .replaceAll("'../src/app.ts'", "'./docs-start-testing.md-1.ts'"),
       );
     }
   }

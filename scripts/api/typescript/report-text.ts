@@ -71,7 +71,7 @@ const HEADINGS = { exported: '## Exported', reachable: '## Not exported, but par
 export function formatReport(entryPoint: string, report: ApiReport): string {
   const section = (heading: string, declarations: ReadonlyMap<string, string>) =>
     declarations.size === 0 ? '' : `\n${heading}\n\n\`\`\`ts\n${[...declarations.values()].join('\n\n')}\n\`\`\`\n`;
-  const introduction = `# The public API of \`${entryPoint}\`\n\nWritten by \`npm run api -- --write\`. Do not edit it. See docs/api-compatibility.md.\n`;
+  const introduction = `# The public API of \`${entryPoint}\`\n\nWritten by \`npm run api -- --write\`. Do not edit it. See docs/extend/api-compatibility.md.\n`;
   return introduction + section(HEADINGS.exported, report.exported) + section(HEADINGS.reachable, report.reachable);
 }
 

@@ -5,8 +5,8 @@ import { createSettingsPage } from '../../../scripts/docs/settings.ts';
 
 const page = createSettingsPage();
 
-test('docs/settings.md is what the schemas of the settings say: npm run docs:settings writes it', () => {
-  expect(readFileSync(join(import.meta.dirname, '../../../docs/settings.md'), 'utf8')).toBe(page);
+test('docs/operate/settings.md is what the schemas of the settings say: npm run docs:settings writes it', () => {
+  expect(readFileSync(join(import.meta.dirname, '../../../docs/operate/settings.md'), 'utf8')).toBe(page);
 });
 
 test.each([
@@ -17,7 +17,7 @@ test.each([
     'an object or false',
     '| `rateLimit.auth` | `{ limit, windowMs }`, or `false` | `{ limit: 10, windowMs: 900000 }` |',
   ],
-  ['a policy', "| `createPolicy` | [policy](resources.md#policies) | `'authenticated'` |"],
+  ['a policy', "| `createPolicy` | [policy](../build/resources.md#policies) | `'authenticated'` |"],
   ['a member of a nested object', '| `lockout.maxAttempts` | whole number, 1 to 20 | 5 |'],
   [
     'a variable with the form that its error names',
