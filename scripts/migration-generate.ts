@@ -1,6 +1,6 @@
 // `npm run migration:generate -- --framework <name>`: writes the SQL that updates Belfry's own migrations (migrations/belfry) to the
 // tables of its features. Without `--framework`, it updates migrations/ to the app in src/app, as `npx belfry migration generate` does
-// in a project. It asks no questions: options supply what it cannot know (docs/migrations.md).
+// in a project. It asks no questions: options supply what it cannot know (docs/build/migrations.md).
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { app } from '../src/app/index.ts';

@@ -35,7 +35,7 @@ export interface Administration {
   sessions(userId: string): Promise<LiveSession[]>;
   /** Ends all of a user's sessions, as `POST /api/auth/logout-all` does. */
   endSessions(userId: string): Promise<void>;
-  /** Imports users of another system together with their password hashes: see docs/moving-in.md. */
+  /** Imports users of another system together with their password hashes: see docs/users/moving-in.md. */
   importUsers(lines: AsyncIterable<ImportLine>, options?: ImportOptions): Promise<ImportProgress>;
 }
 

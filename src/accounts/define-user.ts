@@ -119,6 +119,7 @@ export function defineUser<
   const all = restrictStatusAndPersonalFields(declared, Array.isArray(listed) ? listed : []);
   const user: AnyUser = defineResource('user', {
     description: 'An account',
+    icon: 'users',
     owner: '_id',
     ...(rest as { timestamps?: NoInfer<T> }),
     fields: all as WithUserFields<NoInfer<F>, NoInfer<Role> | 'user' | 'admin'>,

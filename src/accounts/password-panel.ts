@@ -18,10 +18,12 @@ const lockoutNamesOf = ({ id, email }: { id: string; email: string }) => ({
 function describeStatus(label: string, { failures, lockedUntil }: LockoutStatus, maxAttempts: number): PanelFact[] {
   if (lockedUntil !== null)
     return [
-      { label, value: 'Locked', tone: 'bad' },
+      { label, value: 'Locked', kind: 'word', tone: 'bad' },
       { label: 'Locked until', value: lockedUntil, kind: 'time' },
     ];
-  return failures === 0 ? [] : [{ label, value: `${failures} of ${maxAttempts} before a lock`, tone: 'warn' }];
+  return failures === 0
+    ? []
+    : [{ label, value: `${failures} of ${maxAttempts} before a lock`, kind: 'word', tone: 'warn' }];
 }
 
 /** Creates the panel with the password of an account, and the locks after failed attempts. */
@@ -52,8 +54,13 @@ export function createPasswordPanel({
       const hasPassword = isPasswordHash(passwordHash);
       return {
         facts: [
-          { label: 'Password', value: hasPassword ? 'Set' : 'Not set', tone: hasPassword ? 'good' : 'neutral' },
-          ...(found.length === 0 ? [{ label: 'Failed sign-ins', value: 'None' }] : found),
+          {
+            label: 'Password',
+            value: hasPassword ? 'Set' : 'Not set',
+            kind: 'word',
+            tone: hasPassword ? 'good' : 'neutral',
+          },
+          ...(found.length === 0 ? [{ label: 'Failed sign-ins', value: 'None', kind: 'word' } as const] : found),
         ],
         actions: [
           ...(isAccountActive(user) ? ['passwordResetRequested'] : []),

@@ -22,6 +22,7 @@ export type {
   ScopeFilter,
 } from '../declare/resource.ts';
 export { ACTIONS, defineResource } from '../declare/resource.ts';
+export type { ResourceIcon } from '../declare/resource-icon.ts';
 export { ConfigErrors, StartupError } from '../platform/helpers/config-errors.ts';
 export { suggestKnownNames } from '../platform/helpers/did-you-mean.ts';
 export type { DurationText } from '../platform/helpers/duration.ts';

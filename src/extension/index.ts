@@ -1,4 +1,4 @@
-// `belfry/extension`: what authors of extensions use, by subject. The extensions in src/extensions are written with it. docs/extensions.md says
+// `belfry/extension`: what authors of extensions use, by subject. The extensions in src/extensions are written with it. docs/extend/extensions.md says
 // which changes of these names a version may contain.
 export * from './access.ts';
 export * from './data.ts';

@@ -1,5 +1,5 @@
 // Work in the background: the outbox, sweeps, queues, leases, limits, concurrency, and the log.
-export type { JobRecord, JobStatus, Jobs } from '../declare/job-queue.ts';
+export type { DeclaredJob, JobRecord, JobStatus, Jobs } from '../declare/job-queue.ts';
 export type { PublishEvent } from '../declare/senders.ts';
 export { createRedisBreaker } from '../platform/data/redis/circuit-breaker.ts';
 export type { Events } from '../platform/events.ts';
@@ -20,6 +20,7 @@ export type { WorkLine } from '../platform/observability/log-work.ts';
 export { createWorkLogger, startTimer } from '../platform/observability/log-work.ts';
 export type { Metrics } from '../platform/observability/metrics.ts';
 export type { Tracing } from '../platform/observability/tracing.ts';
+export type { Backlog } from '../platform/work/leased-work/backlog.ts';
 export { createPartitionSweep } from '../platform/work/leased-work/daily-partition-sweep.ts';
 export { createLeasedJob } from '../platform/work/leased-work/job.ts';
 export type { LeaseRenewals } from '../platform/work/leased-work/lease.ts';

@@ -3,6 +3,7 @@ import type { Database } from './data/postgres/database.ts';
 import type { RedisConnections } from './data/redis/connections.ts';
 import type { Replica } from './data/replica/index.ts';
 import type { Events } from './events.ts';
+import type { Languages } from './languages/index.ts';
 import type { Logger } from './observability/log.ts';
 import type { Metrics } from './observability/metrics.ts';
 import type { Tracing } from './observability/tracing.ts';
@@ -30,6 +31,8 @@ export interface Platform {
   limits: Limits;
   wake: RelayWakeUp;
   keyring: Keyring;
+  /** The languages of the responses. */
+  languages: Languages;
   events: Events;
   /** All processes of the app that run. */
   processes: ProcessRegistry;

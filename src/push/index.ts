@@ -7,6 +7,7 @@ import { findMissingPackage } from '../platform/helpers/optional-package.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Environment } from '../platform/settings/environment.ts';
 import type { Settings } from '../platform/settings/settings.ts';
+import { createPushBacklog } from './delivery/backlog.ts';
 import { createPushSweeps } from './delivery/sweeps.ts';
 import { startPushWorker } from './delivery/worker.ts';
 import { type CapturedPushes, createCapturedPushes } from './history/read-push.ts';
@@ -79,6 +80,7 @@ export function createPush(platform: Platform, appTransports: readonly Transport
       sweeps: createPushSweeps(platform, installed),
       userData: [deviceUserData(platform.database), createPushUserData(platform.database)],
       workers: { 'push-worker': () => startPushWorker(platform, transports, finished, users) },
+      backlogs: [createPushBacklog(platform.database)],
     },
     captured: createCapturedPushes(platform.database),
     tokenRule,

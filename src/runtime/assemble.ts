@@ -86,7 +86,7 @@ export function assembleApp(
   settings: Settings,
   errors = new ConfigErrors(),
 ): AssembledApp | undefined {
-  const platform = createPlatform(env, settings);
+  const platform = createPlatform(env, settings, declared);
   const core = createCore(declared, platform, () => features?.mails ?? {});
   const features = setUpFeatures(core, declared, errors, () =>
     diagnose({ platform, tables, files, declared: declaredFacts, parts }, {}),

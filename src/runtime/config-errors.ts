@@ -9,6 +9,7 @@ import { MAX_IDENTIFIER_BYTES, primaryKeyName } from '../platform/data/postgres/
 import { type ConfigErrors, describeType } from '../platform/helpers/config-errors.ts';
 import { suggestKnownNames } from '../platform/helpers/did-you-mean.ts';
 import { VERSION } from '../platform/helpers/version.ts';
+import { checkLanguageOptions } from '../platform/languages/options.ts';
 import { checkMailOverrides } from '../platform/mail/texts/index.ts';
 import type { MailComposer } from '../platform/mail/worker.ts';
 import { type ExtensionOptions, isBuiltInOption } from '../records/configuration/declaration-shape.ts';
@@ -19,6 +20,7 @@ import { operationIdOf, selectDocumentedRoutes } from './openapi/documented-rout
 
 const OPTIONS = [
   ...['resources', 'extensions', 'settings', 'mails', 'mailTexts', 'jobs', 'schedules', 'transports', 'listeners'],
+  ...['languages', 'messages'],
 ];
 const LISTS = ['resources', 'extensions', 'mails', 'jobs', 'schedules'];
 /** The characters allowed in the parts of a queue name: BullMQ refuses a colon, and a slash separates extension and job. */
@@ -53,6 +55,7 @@ export function checkAppOptions(options: object, errors: ConfigErrors): boolean 
   if (!['undefined', 'function'].includes(typeof appOptions.listeners))
     errors.at('listeners').report('must be a function');
   checkMailOverrides(appOptions.mailTexts, errors.at('mailTexts'));
+  checkLanguageOptions(appOptions, errors);
   const notLists = LISTS.filter((name) => !Array.isArray(appOptions[name] ?? (name === 'resources' ? undefined : [])));
   for (const name of notLists)
     errors

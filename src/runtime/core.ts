@@ -15,8 +15,11 @@ import { withDatabaseTracing } from '../platform/data/postgres/tracing.ts';
 import { openRedis } from '../platform/data/redis/connections.ts';
 import { openReplica } from '../platform/data/replica/index.ts';
 import { createEvents } from '../platform/events.ts';
+import { findPreferredLocale } from '../platform/helpers/locale.ts';
 import { VERSION } from '../platform/helpers/version.ts';
 import { countStatement } from '../platform/http/request-context.ts';
+import { createLanguages } from '../platform/languages/index.ts';
+import type { LanguageOptions } from '../platform/languages/options.ts';
 import { createMail, type Mail } from '../platform/mail/index.ts';
 import type { MailMessage } from '../platform/mail/message.ts';
 import { createMailTextRenderer } from '../platform/mail/texts/index.ts';
@@ -72,8 +75,14 @@ function reportPlatform(processes: ProcessRegistry, database: Database, queues: 
   processes.report('queues', queues.activity);
 }
 
+/** Returns the locale that the client of the current request prefers; undefined outside of requests. */
+function findRequestLocale(): string | undefined {
+  const req = currentActor()?.req;
+  return req && findPreferredLocale(req);
+}
+
 /** Creates the platform of an app. Opens no connection yet. */
-export function createPlatform(env: Environment, settings: Settings): Platform {
+export function createPlatform(env: Environment, settings: Settings, languages: LanguageOptions): Platform {
   const tracing = createTracing(env.tracing);
   const logTail = env.nodeEnv !== 'production' ? createLogTail() : undefined;
   const spanFields = tracing.isEnabled ? tracing.logFields : undefined;
@@ -108,6 +117,7 @@ export function createPlatform(env: Environment, settings: Settings): Platform {
     limits,
     wake: createRelayWakeUp(redis.commands, env.redisPrefix),
     keyring: createKeyring(env.encryptionKeys),
+    languages: createLanguages(languages),
     events: createEvents(log),
     processes,
     slowLog,
@@ -175,7 +185,15 @@ export interface Core {
  * @param composers returns the e-mails of all features, known once all features are set up
  */
 export function createCore(
-  { resources, extensions, transports, mailTexts: overrides = {}, projectMails = [], jobs = NO_JOBS }: Declarations,
+  {
+    resources,
+    extensions,
+    transports,
+    languages,
+    mailTexts: overrides = {},
+    projectMails = [],
+    jobs = NO_JOBS,
+  }: Declarations,
   platform: Platform,
   composers: () => Readonly<Record<string, MailComposer>>,
 ): Core {
@@ -196,8 +214,8 @@ export function createCore(
   const hasher = createPasswordHasher(settings.auth.password, { legacy: createLegacyPasswordVerifier(platform) });
   const { enqueueWithin } = push;
   const currentTransaction = () => records.transactions.current();
-  const mail = createMail(platform, composers);
-  const mailTexts = createMailTextRenderer(overrides, settings.mail, projectMails);
+  const mail = createMail(platform, composers, findRequestLocale);
+  const mailTexts = createMailTextRenderer(overrides, settings.mail, projectMails, languages);
   const sendMail = createSendWithin({
     ...{ sender: mail.sender, mailTexts, projectMails, database: platform.database },
     users: () => users,
@@ -228,6 +246,7 @@ export function createCore(
     mail: mail.sender,
     files: files.api,
     senders,
+    declaredJobs: jobs.jobs,
     readJobOverview: backgroundJobs.api.overview,
     mailTexts,
     transaction: createTransactionRunner(platform, records, { push, sendMail, senders }),

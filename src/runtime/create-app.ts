@@ -14,6 +14,7 @@ import { checkEnqueuedJobs, compileJobs, compileSchedules } from '../jobs/index.
 import type { Encryption } from '../platform/data/crypto/encryption.ts';
 import { getOrCreateAvailability } from '../platform/data/postgres/availability.ts';
 import { ConfigErrors, StartupError } from '../platform/helpers/config-errors.ts';
+import type { LanguageOptions } from '../platform/languages/options.ts';
 import type { CapturedMails } from '../platform/mail/index.ts';
 import type { MailOverrides } from '../platform/mail/texts/index.ts';
 import type { Finding } from '../platform/observability/finding.ts';
@@ -27,6 +28,7 @@ import { type AppAdministration, type AppBulkRecords, type AssembledApp, assembl
 import { checkAppOptions } from './config-errors.ts';
 import { addUserFields, checkDeclarations, collectResources } from './declarations.ts';
 import { type DiagnoseOptions, diagnose } from './diagnosis/diagnose.ts';
+import { type AppStatus, readStatus } from './diagnosis/status.ts';
 import { type AppMail, compileProjectMails, createAppMail } from './mail-outlet.ts';
 import type { MigrateOptions } from './migrations/migrate.ts';
 import type { DeclaredFacts } from './migrations/plan/declared.ts';
@@ -34,7 +36,8 @@ import { createShutdown } from './shutdown.ts';
 import { type StartOptions, startRoles } from './start.ts';
 
 /** The options of `createApp`. */
-export interface AppOptions<R extends readonly AnyResource[], E extends readonly Extension[] = readonly Extension[]> {
+export interface AppOptions<R extends readonly AnyResource[], E extends readonly Extension[] = readonly Extension[]>
+  extends LanguageOptions {
   /** The declarations of `defineResource` and `defineUser`. An app without a user resource has no accounts. */
   resources: R;
   /** Default: none. */
@@ -43,7 +46,7 @@ export interface AppOptions<R extends readonly AnyResource[], E extends readonly
   settings?: SettingsInput;
   /**
    * Texts that replace the texts of Belfry's own e-mails, by kind and locale. The recipient's field `locale` decides, or the
-   * `Accept-Language` of the request. For further e-mails, use `mails`.
+   * `Accept-Language` of the request. The second argument of a text has the locale in which it writes. For further e-mails, use `mails`.
    *
    * @example mailTexts: { 'verify-email': { de: ({ link, code }) => ({ subject: 'Adresse bestätigen', text: `${link}\n\n${code}` }) } }
    */
@@ -121,6 +124,8 @@ export interface App<R extends readonly AnyResource[] = readonly AnyResource[]> 
   start(options?: StartOptions): Promise<{ url: string; metricsUrl: string; healthUrl: string }>;
   /** Checks the environment, the servers, the migrations, the tables and the clocks, for `belfry doctor`. Changes nothing. */
   diagnose(options?: DiagnoseOptions): Promise<Finding[]>;
+  /** Reads which processes run, what waits for them, and what is wrong, for `belfry status`. Changes nothing. */
+  readStatus(options?: DiagnoseOptions): Promise<AppStatus>;
   /** Finishes work in progress and stops. `web` first goes on serving for `DRAIN_DELAY_MS`. */
   close(): Promise<void>;
   /** The ms that `close` may need with these settings; a process that takes longer should exit. */
@@ -178,6 +183,7 @@ const APP_MEMBERS: Record<Exclude<keyof App, '$resources'>, true> = {
   migrate: true,
   start: true,
   diagnose: true,
+  readStatus: true,
   close: true,
   stopLimitMs: true,
   on: true,
@@ -231,6 +237,7 @@ export function createApp<const R extends readonly AnyResource[], const E extend
     migrate: (how) => parts.migrate(how),
     start: (how = {}) => startRoles(parts, how, shutdown),
     diagnose: (options = {}) => diagnose(parts, options),
+    readStatus: (options = {}) => readStatus(parts, options),
     close() {
       closing ??= (async () => {
         const { database } = parts.platform;

@@ -8,6 +8,7 @@ import { type CompiledJobOptions, jobTables } from '../jobs/index.ts';
 import { encryptionKeys, encryptionProcesses } from '../platform/data/crypto/tables.ts';
 import { getTableConfig, isTable } from '../platform/data/postgres/drizzle.ts';
 import type { ConfigErrors } from '../platform/helpers/config-errors.ts';
+import type { LanguageOptions } from '../platform/languages/options.ts';
 import { mailTables } from '../platform/mail/index.ts';
 import type { MailOverrides } from '../platform/mail/texts/index.ts';
 import type { Settings } from '../platform/settings/settings.ts';
@@ -22,7 +23,7 @@ import type { ProjectMail } from './mail-outlet.ts';
 import { collectRelationNames } from './migrations/relation-names.ts';
 
 /** The declarations of an app. */
-export interface Declarations {
+export interface Declarations extends LanguageOptions {
   resources: readonly AnyResource[];
   extensions: readonly Extension[];
   transports: readonly Transport[];

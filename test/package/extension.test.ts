@@ -12,12 +12,12 @@ vi.setConfig({ testTimeout: 480_000 });
 /** The settings of an app that `npm create belfry` made. */
 const TSCONFIG = JSON.stringify({ extends: resolve('create-belfry/template/base/tsconfig.json'), include: ['*.ts'] });
 
-test('the complete extension of docs/extensions.md compiles and passes its tests with the package', async () => {
+test('the complete extension of docs/extend/extensions.md compiles and passes its tests with the package', async () => {
   const packages = await providePackages();
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'belfry-extension-')));
   onTestFinished(() => rmSync(root, { recursive: true }));
   const folder = createProjectWith(packages, join(root, 'reminders'));
-  const [, section] = readFileSync('docs/extensions.md', 'utf8').split('### A complete extension');
+  const [, section] = readFileSync('docs/extend/extensions.md', 'utf8').split('### A complete extension');
   const [, extension] = /```ts\n([\s\S]*?)```/.exec(section!)!;
   const tests = readFileSync('test/runtime/reminders-example.test.ts', 'utf8')
     .replace('../../src/index.ts', 'belfry')

@@ -2,6 +2,7 @@ import { createKeyring } from '../../src/platform/data/crypto/keyring.ts';
 import { openDatabase } from '../../src/platform/data/postgres/database.ts';
 import { openRedis } from '../../src/platform/data/redis/connections.ts';
 import { createEvents } from '../../src/platform/events.ts';
+import { createLanguages } from '../../src/platform/languages/index.ts';
 import { createLogger } from '../../src/platform/observability/log.ts';
 import { createMetrics } from '../../src/platform/observability/metrics.ts';
 import { NO_TRACING } from '../../src/platform/observability/tracing.ts';
@@ -41,6 +42,7 @@ export async function openPlatform(
     wake: createRelayWakeUp(redis.commands, env.redisPrefix),
     keyring: createKeyring(env.encryptionKeys),
     events: createEvents(log),
+    languages: createLanguages({}),
     slowLog,
     logTail: undefined,
     processes: createProcessRegistry(redis.commands, env.redisPrefix, log, slowLog, identity),

@@ -31,16 +31,16 @@ const ada = await person('Ada', ['user', 'admin']);
 const readText = (file: string) => readFileSync(join(import.meta.dirname, '..', '..', file), 'utf8');
 
 test.each(['reminders', 'reports', 'retention', 'version'])(
-  'docs/extensions.md contains test/fixtures/%s.ts',
+  'docs/extend/extensions.md contains test/fixtures/%s.ts',
   (name) => {
     const code = readText(`test/fixtures/${name}.ts`)
       .replaceAll('../../src/index.ts', 'belfry')
       .replaceAll('../../src/extension/index.ts', 'belfry/extension');
-    expect(readText('docs/extensions.md')).toContain(`\`\`\`ts\n${code}\`\`\``);
+    expect(readText('docs/extend/extensions.md')).toContain(`\`\`\`ts\n${code}\`\`\``);
   },
 );
 
-test('docs/extensions.md contains the test of an extension; its imports are sorted as in an app', () => {
+test('docs/extend/extensions.md contains the test of an extension; its imports are sorted as in an app', () => {
   const code = readText('test/runtime/extension-test-example.test.ts')
     .replaceAll('../../src/index.ts', 'belfry')
     .replaceAll('../../src/testing/index.ts', 'belfry/testing')
@@ -51,7 +51,7 @@ test('docs/extensions.md contains the test of an extension; its imports are sort
     .split('\n')
     .sort((a, b) => (a.split(' from ')[1]! < b.split(' from ')[1]! ? -1 : 1));
   const [own, ...packages] = sorted;
-  expect(readText('docs/extensions.md')).toContain(`\`\`\`ts\n${[...packages, own].join('\n')}\n${body}\`\`\``);
+  expect(readText('docs/extend/extensions.md')).toContain(`\`\`\`ts\n${[...packages, own].join('\n')}\n${body}\`\`\``);
 });
 
 test('the settings of an extension can be values of the environment, and a misspelled one stops the start', () => {

@@ -8,7 +8,7 @@ import type { Executor } from '../../platform/data/postgres/database.ts';
 import { DAY_MS } from '../../platform/helpers/duration.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
 import { isId } from '../../platform/helpers/ids.ts';
-import { findPreferredLocale, localeOfUser } from '../../platform/helpers/locale.ts';
+import { localeOfUser } from '../../platform/helpers/locale.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import type { MailComposer } from '../../platform/mail/worker.ts';
 import { createProofLink } from '../email-proofs/link.ts';
@@ -92,7 +92,7 @@ export async function sendInvitation<Content extends InvitationContent>(
     await assertMayHaveOneMore(invitations, scope, tx.database);
     const created = await store.create(content, { invitedBy, days: settings.ttl / DAY_MS }, tx.database);
     if (created === undefined) throw alreadyInvitedError();
-    await host.mail.sendComposed(mail, { invitation: created.id, locale: findPreferredLocale(ctx.req) }, tx);
+    await host.mail.sendComposed(mail, { invitation: created.id }, tx);
     tx.afterCommit(() => emitInvitationEvent(invitations, 'sent', created, ctx));
     return created;
   });
@@ -131,7 +131,7 @@ export async function resendInvitation<Content extends InvitationContent>(
     if (invitation.status === 'expired') await assertMayHaveOneMore(invitations, limited, tx.database);
     const renewed = await store.renew({ id, scope, invitedBy: options.invitedBy }, settings.ttl / DAY_MS, tx.database);
     if (renewed === undefined) throw new ApiError('NOT_FOUND');
-    await host.mail.sendComposed(mail, { invitation: id, locale: findPreferredLocale(ctx.req) }, tx);
+    await host.mail.sendComposed(mail, { invitation: id }, tx);
     return renewed;
   });
 }

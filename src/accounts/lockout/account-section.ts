@@ -35,7 +35,7 @@ export function createLockoutSection({ host, users, lockout }: LockoutSectionDep
     columns: [
       { name: 'address', label: 'E-mail address' },
       { name: 'user', label: 'Account', kind: 'user' },
-      { name: 'failures', label: 'Failed sign-ins' },
+      { name: 'failures', label: 'Failed sign-ins', kind: 'word' },
       { name: 'lockedUntil', label: 'Locked until', kind: 'time' },
     ],
     empty: 'Enter an e-mail address to see its failed sign-ins, whether or not it has an account.',

@@ -4,7 +4,7 @@ import type { Host } from '../../declare/host.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import { emailInput } from '../../platform/helpers/email-address.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
-import { findPreferredLocale, localeOfUser } from '../../platform/helpers/locale.ts';
+import { localeOfUser } from '../../platform/helpers/locale.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import type { MailComposer } from '../../platform/mail/worker.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -39,9 +39,8 @@ const MESSAGE = 'If there is an account with this e-mail address, a link to choo
  * nor its time reveals whether the address has an account.
  */
 export async function queueResetMail({ host }: { host: Host }, ctx: RouteContext<z.output<typeof forgotInput>>) {
-  const locale = findPreferredLocale(ctx.req);
-  await host.mail.sendComposed(RESET_MAIL, { email: ctx.input.email, ip: addressOf(ctx.req), locale });
-  return { message: MESSAGE };
+  await host.mail.sendComposed(RESET_MAIL, { email: ctx.input.email, ip: addressOf(ctx.req) });
+  return { message: host.languages.for(ctx.req).text(MESSAGE) };
 }
 
 /** Returns the reset link for a token. The link never depends on the request, whose headers an attacker could choose. */

@@ -270,8 +270,8 @@ export interface Environment {
   appVersion: string | undefined;
 }
 
-// Development and tests work without a configured encryption key; production refuses to start without one.
-const DEVELOPMENT_KEY = Buffer.from('belfry-development-key-not-secret').subarray(0, 32).toString('base64');
+/** The key of development and tests without a configured encryption key; production refuses to start without one. */
+export const DEVELOPMENT_KEY = Buffer.from('belfry-development-key-not-secret').subarray(0, 32).toString('base64');
 
 /**
  * Reads the environment once.

@@ -2,7 +2,7 @@ import { findSchemaKeys } from '../helpers/parse-settings.ts';
 
 /** The present name of something that was renamed. */
 interface RenamedSetting {
-  /** The code of the warning. docs/upgrading.md lists the codes. */
+  /** The code of the warning. docs/operate/upgrading.md lists the codes. */
   code: string;
   /** The path of the setting in its section. */
   to: string;

@@ -48,6 +48,14 @@ const LIST = `
     and ($2::text is null or (p.created_at, p.id) < (select created_at, id from pushes where id = $2))
   order by p.created_at desc, p.id desc limit $3`;
 
+/** The maximum number of newest pushes among which failed ones are counted. */
+const MAX_RECENT = 10_000;
+
+// Uses index pushes_created_at_index.
+const COUNT_FAILED = `
+  select count(*) filter (where status = 'failed')::int
+  from (select status from pushes where created_at > now() - interval '1 day' order by created_at desc limit ${MAX_RECENT}) recent`;
+
 type Row = [
   id: string,
   status: PushResult['status'],
@@ -90,4 +98,10 @@ export async function listPushes(
 ): Promise<PushSummary[]> {
   const rows = await database.readSlowly<Row>({ text: LIST, values: [status, after, limit] });
   return rows.map(toSummary);
+}
+
+/** Counts the pushes of the last 24 hours, up to the newest 10,000, that no device received. */
+export async function countFailedPushes(database: Pick<Database, 'readSlowly'>): Promise<number> {
+  const [row] = await database.readSlowly<[number]>({ text: COUNT_FAILED, values: [] });
+  return row![0];
 }

@@ -6,6 +6,8 @@ export const PUSH_QUEUE = 'push';
 /** The name of the job queue for pushes whose audience is not fully looked up. */
 export const AUDIENCE_QUEUE = 'push-audiences';
 
+const TRANSPORT_PREFIX = 'push.';
+
 /** The priority of jobs of large audiences. BullMQ runs jobs without a priority first, so they do not delay small pushes. */
 const BULK_PRIORITY = 1;
 
@@ -31,8 +33,14 @@ export interface ChunkToSend extends ChunkKey {
 /** Returns the name of a transport's job queue. Each installed transport has its own: a hanging transport does not delay others. */
 export function queueOfTransport(transport: string | null, installed: ReadonlySet<string>): string {
   // BullMQ does not allow colons in queue names.
-  return transport === null || !installed.has(transport) ? PUSH_QUEUE : `push.${encodeURIComponent(transport)}`;
+  return transport === null || !installed.has(transport)
+    ? PUSH_QUEUE
+    : TRANSPORT_PREFIX + encodeURIComponent(transport);
 }
+
+/** Whether a queue has entries of pushes. */
+export const isPushQueue = (name: string): boolean =>
+  name === PUSH_QUEUE || name === AUDIENCE_QUEUE || name.startsWith(TRANSPORT_PREFIX);
 
 /**
  * Builds the job of a chunk. The job id is derived from the chunk, so a chunk has at most one live job.

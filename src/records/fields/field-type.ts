@@ -225,3 +225,10 @@ const TITLE_KINDS: ReadonlySet<string> = new Set(['string', 'text', 'email', 'ur
 export function canBeTitle(spec: FieldSpec): boolean {
   return TITLE_KINDS.has(spec.type.kind) && !spec.hidden && !spec.writeOnly && !spec.encrypted;
 }
+
+const TITLE_PART_KINDS: ReadonlySet<string> = new Set([...TITLE_KINDS, 'integer', 'number', 'decimal', 'enum']);
+
+/** Whether the values of a field can be a part of the names of records: also numbers and choices, which name nothing alone. */
+export function canBePartOfTitle(spec: FieldSpec): boolean {
+  return TITLE_PART_KINDS.has(spec.type.kind) && !spec.hidden && !spec.writeOnly && !spec.encrypted;
+}

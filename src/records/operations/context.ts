@@ -15,7 +15,7 @@ export interface DerivedChanges {
 }
 
 /** The dependencies of operations besides the entity. */
-export interface RecordsContext extends DeletionContext, FilesContext, Pick<Platform, 'settings'> {
+export interface RecordsContext extends DeletionContext, FilesContext, Pick<Platform, 'settings' | 'languages'> {
   /** The same resources with stores that read from the read replica; undefined without one. */
   replicaEntities: EntityContext['entities'] | undefined;
   /** By resource name, rules that add values to the validated changes of an update: values that the value of another field determines. */

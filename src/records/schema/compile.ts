@@ -151,6 +151,7 @@ function compileResource(
     softDelete: resource.softDelete === true,
     holdsFiles: fields.some((field) => field.holdsFiles),
     recordsOrigin: resource.audit === true,
+    recordsLocale: resource.name === 'user',
     fields,
     field: new Map(fields.map((field) => [field.name, field])),
     checkedReferences: fields.filter((field) => field.spec.exists),

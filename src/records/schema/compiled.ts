@@ -99,6 +99,8 @@ export interface CompiledResource {
   holdsFiles: boolean;
   /** Whether events of the resource record the origin of a change and which passwords are set. */
   recordsOrigin: boolean;
+  /** Whether events of the resource record the locale that the client of the request prefers, for e-mails to a new user. */
+  recordsLocale: boolean;
   /** Whether this describes the archive of a resource: deleted records, each with `deletedAt`. */
   archived?: boolean;
   fields: readonly CompiledField[];

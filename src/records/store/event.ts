@@ -2,6 +2,7 @@ import type { Request } from 'express';
 import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
 import { quoteLiteral } from '../../platform/data/postgres/values.ts';
 import { newId } from '../../platform/helpers/ids.ts';
+import { findPreferredLocale } from '../../platform/helpers/locale.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import type { getIdentity } from '../../platform/http/request-context.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
@@ -47,11 +48,21 @@ function passwordsSetJsonSql(resource: CompiledResource): string {
   return `jsonb_build_object(${pairs.join(', ')})`;
 }
 
-/** The origin of a change, as JSON: how the caller was authenticated, the id of the session or key, and the client's address. */
-function formatOriginJson({ req, identity, system }: Cause): string {
+/** The origin of a change: how the caller was authenticated, the id of the session or key, and the client's address. */
+function originOf({ req, identity, system }: Cause) {
   const ip = req && addressOf(req);
   const via = identity?.via ?? (system ? 'system' : undefined);
-  return JSON.stringify({ via, id: identity?.id, ip: ip || undefined });
+  return { via, id: identity?.id, ip: ip || undefined };
+}
+
+const recordsCause = ({ recordsOrigin, recordsLocale }: CompiledResource) => recordsOrigin || recordsLocale;
+
+/** What events of a resource record about the request, as JSON: members of their payload. */
+function formatCauseJson({ recordsOrigin, recordsLocale }: CompiledResource, cause: Cause): string {
+  return JSON.stringify({
+    ...(recordsOrigin && { origin: originOf(cause) }),
+    ...(recordsLocale && { locale: cause.req && findPreferredLocale(cause.req) }),
+  });
 }
 
 /** The values for the placeholders of `outboxInsertSql`. Each change gets a new event id. */
@@ -63,7 +74,7 @@ export function createEventValues(resource: CompiledResource, action: Action, ca
 export function createCauseValues(resource: CompiledResource, cause: Cause): unknown[] {
   const { userId, requestId, trace } = cause;
   const values = [resource.name, userId ?? null, requestId ?? null, trace ?? null];
-  return resource.recordsOrigin ? [...values, formatOriginJson(cause)] : values;
+  return recordsCause(resource) ? [...values, formatCauseJson(resource, cause)] : values;
 }
 
 const OUTBOX_COLUMNS =
@@ -72,15 +83,15 @@ const OUTBOX_COLUMNS =
 /**
  * The payload of a change's outbox row.
  *
- * @param origin the placeholder of the change's origin, for a resource with audit
+ * @param cause the placeholder of what the event records about the request
  */
-function payloadSql(resource: CompiledResource, action: Action, origin: string): string {
+function payloadSql(resource: CompiledResource, action: Action, cause: string): string {
   const parts = [`'record', ${rowJsonSql(resource, '_new')}`];
-  if (resource.recordsOrigin) parts.push(`'origin', ${origin}::jsonb`);
   // An update never sets a password.
   if (action === 'updated') parts.push(`'previous', ${rowJsonSql(resource, '_old')}`);
   else if (resource.recordsOrigin) parts.push(`'passwords', ${passwordsSetJsonSql(resource)}`);
-  return `jsonb_build_object(${parts.join(', ')})`;
+  const payload = `jsonb_build_object(${parts.join(', ')})`;
+  return recordsCause(resource) ? `${payload} || ${cause}::jsonb` : payload;
 }
 
 /**

@@ -1,14 +1,8 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { recordShapes } from '../../declare/route.ts';
+import { type SchemaDirection, toJsonSchema } from '../../platform/helpers/json-schema.ts';
 import type { StandardSchema } from '../../platform/helpers/standard-schema.ts';
 import type { Components, Json } from './schema.ts';
-
-type Direction = 'input' | 'output';
-
-/** A schema that can convert itself to JSON Schema: https://standardschema.dev/json-schema */
-interface Convertible {
-  jsonSchema?: Record<Direction, (options: { target: 'draft-2020-12' }) => Json>;
-}
 
 const OPEN_OBJECT: Json = { type: 'object', additionalProperties: true };
 
@@ -44,53 +38,23 @@ function moveDefinitions(converted: Json, name: string, components: Components):
   return recursive ? { $ref: `#/components/schemas/${names.get('#')}` } : (mapObjects(root, withReference) as Json);
 }
 
-const DATE_FORMATS: ReadonlySet<string | undefined> = new Set(['date-time', 'date', 'time', 'duration']);
-
-/**
- * Converts a zod schema. Parts that zod cannot express in JSON Schema accept anything; records become references; objects in responses may
- * gain members later.
- */
-function convertZodSchema(schema: z.ZodType, direction: Direction, components: Components): Json {
-  return z.toJSONSchema(schema, {
-    io: direction,
-    unrepresentable: 'any',
-    override({ zodSchema: one, jsonSchema }) {
-      const record = recordShapes.get(one as unknown as z.ZodType);
-      if (record !== undefined) Object.assign(jsonSchema, components.recordReference(record));
-      // `format` says enough; zod's regular expressions for dates and times are very long.
-      if (DATE_FORMATS.has(jsonSchema.format)) delete jsonSchema.pattern;
-      // Omit zod's default bounds, which every integer in JSON has.
-      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
-      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
-      if (direction === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
-    },
-  }) as Json;
-}
-
-function toJsonSchema(schema: StandardSchema, direction: Direction, components: Components, fallback: Json): Json {
-  if ('_zod' in schema) return convertZodSchema(schema as unknown as z.ZodType, direction, components);
-  const { jsonSchema } = schema['~standard'] as Convertible;
-  try {
-    return jsonSchema?.[direction]({ target: 'draft-2020-12' }) ?? fallback;
-  } catch {
-    // By the convention, `jsonSchema` throws if JSON Schema cannot express the schema.
-    return fallback;
-  }
-}
-
 /**
  * Converts a declared schema to JSON Schema for the document: a schema of zod, or any Standard Schema that provides JSON Schema. Other
- * schemas become `fallback`, an open object if it is left out.
+ * schemas become `fallback`, an open object if it is left out. Records become references.
  *
  * @param name the name for parts of the schema that are stored as components and have no name
  * @param fallback the result for a schema that cannot be converted
  */
 export function shapeSchema(
   schema: StandardSchema,
-  direction: Direction,
+  direction: SchemaDirection,
   name: string,
   components: Components,
   fallback = OPEN_OBJECT,
 ): Json {
-  return moveDefinitions(toJsonSchema(schema, direction, components, fallback), name, components);
+  const converted = toJsonSchema(schema, direction, (part, json) => {
+    const record = recordShapes.get(part as unknown as z.ZodType);
+    if (record !== undefined) Object.assign(json, components.recordReference(record));
+  });
+  return moveDefinitions(converted ?? fallback, name, components);
 }

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ApiError, ERROR_CODES, validationError } from '../../../src/platform/helpers/errors.ts';
 
-test('docs/http.md contains the current error catalogue', () => {
-  const docs = readFileSync(join(import.meta.dirname, '..', '..', '..', 'docs', 'http.md'), 'utf8');
+test('docs/build/http.md contains the current error catalogue', () => {
+  const docs = readFileSync(join(import.meta.dirname, '..', '..', '..', 'docs', 'build', 'http.md'), 'utf8');
   const table = /^\| Status \| Code \|.*\n\|[-|]+\|\n((?:\|.*\n)*)/m.exec(docs)![1]!;
   const catalogue = Object.entries(ERROR_CODES)
     .sort(([, a], [, b]) => a.status - b.status)

@@ -2,17 +2,18 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
 import { assignRequestId } from '../../../src/platform/http/request-context.ts';
 import { createLogger, redactTokens } from '../../../src/platform/observability/log.ts';
-import { logRequest } from '../../../src/runtime/http/request-log.ts';
+import { logRequest, setRoutePattern } from '../../../src/runtime/http/request-log.ts';
 
 const HEX = '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08';
 const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U';
 
 /** The log line of a request with this id. */
-function lineOf(requestId: string): Record<string, unknown> {
+function lineOf(requestId: string, path = '/api/posts', pattern = path): Record<string, unknown> {
   const lines: string[] = [];
   const log = createLogger('info', 'web', { write: (line) => void lines.push(line) });
-  const req = { method: 'GET', url: '/api/posts', headers: { 'x-request-id': requestId } };
+  const req = { method: 'GET', originalUrl: path, headers: { 'x-request-id': requestId } };
   assignRequestId(req as unknown as IncomingMessage);
+  setRoutePattern(req as unknown as IncomingMessage, pattern);
   logRequest(
     log,
     req as unknown as IncomingMessage,
@@ -43,6 +44,19 @@ test.each([
   'svc_orders-8f3a',
   'mysvc_request_0123456789abcdef',
 ])('the request id %s is logged unchanged', (requestId) => expect(lineOf(requestId).requestId).toBe(requestId));
+
+const ID = '6b0d2de68ad3894a1dfbdb3e';
+test.each([
+  [`/api/posts/${ID}`, '/api/posts/:id', ID],
+  [`/api/posts/${ID}/publish?now=1`, '/api/posts/:id/publish', ID],
+  ['/api/posts/secret', '/api/posts/:id', undefined],
+  [`/api/reset/${ID}`, '/api/reset/:token', undefined],
+  [`/api/posts/${ID}`, '/api/posts/:identity', undefined],
+  [`/api/posts?x=${ID}`, '/api/posts/:id', undefined],
+  [`/api/posts?x=${ID}`, '/api/posts', undefined],
+])('the log line of a request to %s at the route %s has the record %s', (path, pattern, record) => {
+  expect(lineOf('one', path, pattern).record).toBe(record);
+});
 
 test('the fields that are added to each line are not changed by the lines', () => {
   const lines: string[] = [];

@@ -15,8 +15,8 @@ test('every renamed setting has its own code, and stays in its object', () => {
   for (const [former, { to }] of all) expect(to.split('.').slice(0, -1)).toEqual(former.split('.').slice(0, -1));
 });
 
-test('docs/upgrading.md lists each code with its names', async () => {
-  const page = await readFile(join(import.meta.dirname, '../../../docs/upgrading.md'), 'utf8');
+test('docs/operate/upgrading.md lists each code with its names', async () => {
+  const page = await readFile(join(import.meta.dirname, '../../../docs/operate/upgrading.md'), 'utf8');
   for (const [section, names] of Object.entries(renamedSettings))
     for (const [former, { code, to }] of Object.entries(names))
       expect(page).toContain(`| \`${code}\` | \`${section}.${former}\` | \`${section}.${to}\``);

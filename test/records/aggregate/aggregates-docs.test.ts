@@ -1,4 +1,4 @@
-// Requests the examples of docs/aggregates.md exactly as written, from the resource that the page declares.
+// Requests the examples of docs/build/aggregates.md exactly as written, from the resource that the page declares.
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { DATE_UNITS } from '../../../src/declare/aggregate.ts';
@@ -6,7 +6,7 @@ import { defineResource, defineUser, f } from '../../../src/index.ts';
 import { DEFAULT_GROUPS, MAX_AGGREGATES, MAX_GROUP_TERMS, MAX_GROUPS } from '../../../src/records/aggregate/parse.ts';
 import { startTestApp } from '../../support/app.ts';
 
-const page = readFileSync(new URL('../../../docs/aggregates.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../../../docs/build/aggregates.md', import.meta.url), 'utf8');
 const [, source] = /export const ticket = ([\s\S]*?;)\n```/.exec(page)!;
 const declare = new Function('defineResource', 'f', `return ${source}`);
 const { app, call } = await startTestApp({

@@ -60,9 +60,44 @@ test.each<[string, object, string]>([
     'title: "a" must be a text that responses contain; choose another field',
   ],
   [
+    'a template without a field',
+    { title: 'No. {}' },
+    'title: "No. {}" must have the name of a field in each pair of braces, such as {name}',
+  ],
+  [
+    'a template with an open brace',
+    { title: '{a} {who' },
+    'title: "{a} {who" must have the name of a field in each pair of braces, such as {name}',
+  ],
+  [
+    'a template of a field that does not exist',
+    { title: '{a} {whom}' },
+    'title: "whom" is not a field. Did you mean "who"?',
+  ],
+  [
+    'a template of a field of another resource',
+    { title: '{a} · {who.name}' },
+    'title: "who.name" is not a field of the resource itself; fields: a, who',
+  ],
+  [
+    'a template of a reference',
+    { title: '{a} {who}' },
+    'title: "who" must be a text, a number or an enum that responses contain; choose another field',
+  ],
+  [
+    'a template of a hidden field',
+    { fields: { a: f.string().hidden() }, title: 'No. {a}' },
+    'title: "a" must be a text, a number or an enum that responses contain; choose another field',
+  ],
+  [
     'a label without text',
     { labels: { one: ' ' } },
     "labels: must be an object of texts of 1 to 100 characters, such as { one: 'Match day', many: 'Match days' }",
+  ],
+  [
+    'an icon that does not exist',
+    { icon: 'unicorn' as 'star' },
+    'icon: must be one of the icons: bell, book, box, building, calendar, card, cart, chart, clock, file, flag, folder, globe, image, invoice, key, list, lock, mail, map, message, phone, pin, settings, shield, star, tag, ticket, trophy, truck, user, users',
   ],
   [
     'a field label without text',

@@ -1,4 +1,4 @@
-// Requests the examples of docs/queries.md exactly as written, from the resource that the page declares.
+// Requests the examples of docs/build/queries.md exactly as written, from the resource that the page declares.
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { defineResource, defineUser, f } from '../../../src/index.ts';
@@ -8,7 +8,7 @@ import { MAX_FOLLOWED, MAX_PATH_RELATIONS } from '../../../src/records/query/pat
 import { MAX_SORT_TERMS } from '../../../src/records/query/sort.ts';
 import { startTestApp } from '../../support/app.ts';
 
-const page = readFileSync(new URL('../../../docs/queries.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../../../docs/build/queries.md', import.meta.url), 'utf8');
 const [, source] = /export const article = ([\s\S]*?;)\n```/.exec(page)!;
 const declare = new Function('defineResource', 'f', `return ${source}`);
 const open = { list: 'public', read: 'public' } as const;

@@ -1,4 +1,4 @@
-// During a deploy, processes with the old code run on the new tables: docs/migrations.md, "Deploy without downtime".
+// During a deploy, processes with the old code run on the new tables: docs/build/migrations.md, "Deploy without downtime".
 import { expect, test } from 'vitest';
 import type { Fields } from '../../../src/declare/field.ts';
 import { defineResource, f } from '../../../src/index.ts';

@@ -1,4 +1,4 @@
-// Follows docs/openapi.md as written: generates a client from the running service, compiles it, and runs it against the service.
+// Follows docs/build/openapi.md as written: generates a client from the running service, compiles it, and runs it against the service.
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -73,7 +73,7 @@ const RIGHT = `
   if (titles.length > 9) return titles[0];
   return typeof about === 'object' ? about.title : (about ?? mine);`;
 
-const guide = readFileSync(join(root, 'docs/openapi.md'), 'utf8');
+const guide = readFileSync(join(root, 'docs/build/openapi.md'), 'utf8');
 const program = /`client\.ts`:\n\n```ts\n([\s\S]*?)```/.exec(guide)![1]!;
 const command = /openapi-typescript@7\.13\.0 -p typescript@5\.\S+ openapi-typescript \S+ (.*)\n/.exec(guide)![1]!;
 

@@ -1,6 +1,6 @@
 const fuzzRuns = process.env.FUZZ_RUNS;
 
-/** Whether properties run with new random values each time, as often as FUZZ_RUNS says (docs/development.md). */
+/** Whether properties run with new random values each time, as often as FUZZ_RUNS says (docs/extend/development.md). */
 export const isFuzzing = fuzzRuns !== undefined;
 
 /** The number of runs of a property: `usual`, multiplied by FUZZ_RUNS if it is set. */

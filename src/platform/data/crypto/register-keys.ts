@@ -63,7 +63,7 @@ function throwIfKeyErrors(errors: readonly string[], { nodeEnv }: KeyRegistratio
       ? ['belfry dev stores its own key in .data/encryption-key; npx belfry dev --fresh starts with an empty database']
       : [];
   throw new StartupError(
-    'The encryption keys do not match those that encrypted the database (see docs/encryption.md):',
+    'The encryption keys do not match those that encrypted the database (see docs/build/encryption.md):',
     [...errors, ...developmentHint],
   );
 }

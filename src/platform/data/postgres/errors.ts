@@ -13,7 +13,7 @@ const CONNECTION_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EP
 
 // Messages of pg errors without a code: a connection ended during a query, or none was available in time.
 const CONNECTION_TEXTS =
-  /connection terminated|timeout exceeded when trying to connect|client was closed|not queryable|query read timeout/i;
+  /connection terminated|timeout (exceeded when trying to connect|expired)|client was closed|not queryable|query read timeout/i;
 
 function codeOf(error: unknown): string {
   return typeof (error as PostgresError | null)?.code === 'string' ? (error as PostgresError).code : '';

@@ -6,7 +6,7 @@ const SELECT_FOLDING = `select 'É' ilike 'é', datcollate, datctype from pg_dat
 /** The consequence of a locale that knows only ASCII, and what to do about it. */
 export const CASE_PROBLEM = 'searches find É and é only as they are written';
 export const CASE_FIX =
-  'create the database again with a locale that knows all letters, such as C.UTF-8 (docs/deployment.md#create-the-database)';
+  'create the database again with a locale that knows all letters, such as C.UTF-8 (docs/operate/deployment.md#create-the-database)';
 
 /**
  * Returns the name of the database's locale if its case-insensitive comparison knows only ASCII letters, as that of the locale `C` does;

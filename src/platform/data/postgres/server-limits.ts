@@ -69,7 +69,7 @@ export function areConnectionsAvailable({ poolMax, allowed, openElsewhere, poole
 
 /**
  * Logs at the start how many connections this process may open and how many the server allows, with a warning if they do not fit beside
- * those that other programs have open now. Other processes may open more later: docs/hosting.md has the sizes.
+ * those that other programs have open now. Other processes may open more later: docs/operate/hosting.md has the sizes.
  *
  * @param setting the variable that limits the connections
  */
@@ -88,7 +88,7 @@ export async function logConnectionLimits(
       log.warn(
         limits,
         `this process may open ${poolMax} ${server} connections, but of the ${allowed} that are allowed, other programs have ${openElsewhere} open: ` +
-          `lower ${setting} in each process, or use a pooler (docs/hosting.md has the sizes)`,
+          `lower ${setting} in each process, or use a pooler (docs/operate/hosting.md has the sizes)`,
       );
   } catch (error) {
     log.warn({ err: error }, `the limits of ${server} connections could not be read`);

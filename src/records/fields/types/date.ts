@@ -13,7 +13,7 @@ const MAX_TIME = Date.parse('9999-12-31T23:59:59.999Z');
  * Converts an ISO date (with or without a time; without a zone it is UTC) or integer epoch ms to an ISO string in UTC with milliseconds.
  * Undefined for anything else, including 30 February and the years 0 and 10000.
  */
-function parseDateToIso(value: string | number | Date): string | undefined {
+export function parseDateToIso(value: string | number | Date): string | undefined {
   if (typeof value === 'string') {
     const match = ISO.exec(value);
     if (match === null || !isCalendarDay(Number(match[1]), Number(match[2]), Number(match[3]))) return undefined;

@@ -3,7 +3,8 @@ import { pluralName } from '../../../declare/naming.ts';
 import type { Policy, PolicyFunction } from '../../../declare/policy.ts';
 import { type Action, deprecationOfAllRoutes } from '../../../declare/resource.ts';
 import { type Route, type RouteContext, recordShape } from '../../../declare/route.ts';
-import type { ApiError, ErrorCode } from '../../../platform/helpers/errors.ts';
+import type { ErrorCode } from '../../../platform/helpers/errors.ts';
+import type { Translation } from '../../../platform/languages/index.ts';
 import { createRequestContext, type OperationContext } from '../../access/operation-context.ts';
 import { toPublicOperationError } from '../../access/public-error.ts';
 import { declaredOrDefaultPolicy, WRITE_ACTIONS } from '../../schema/compile.ts';
@@ -90,9 +91,15 @@ function combinePolicies({ declaration, actions }: Entity['resource']): Policy {
 
 const STATUS = { created: 201, updated: 200, deleted: 204 } as const;
 
-/** Converts an error to the error of its item; an unexpected error is logged. */
-function toItemError(context: RecordsContext, { resource }: Entity, error: unknown, operation: OperationContext) {
-  const { status, code, message, details }: ApiError = toPublicOperationError(error);
+/** Converts an error to the error of its item, in the language of the client; an unexpected error is logged. */
+function toItemError(
+  context: RecordsContext,
+  { resource }: Entity,
+  error: unknown,
+  operation: OperationContext,
+  translation: Translation,
+) {
+  const { status, code, message, details } = translation.error(toPublicOperationError(error));
   if (status >= 500) {
     const { requestId } = operation;
     context.log.error({ err: error, requestId, resource: resource.name }, 'an operation of a batch failed');
@@ -101,8 +108,14 @@ function toItemError(context: RecordsContext, { resource }: Entity, error: unkno
 }
 
 /** The result of an item in the response. Stored records are serialized for the caller, all at once. */
-function toResult(context: RecordsContext, entity: Entity, outcome: Outcome, operation: OperationContext) {
-  if ('error' in outcome) return toItemError(context, entity, outcome.error, operation);
+function toResult(
+  context: RecordsContext,
+  entity: Entity,
+  outcome: Outcome,
+  operation: OperationContext,
+  translation: Translation,
+) {
+  if ('error' in outcome) return toItemError(context, entity, outcome.error, operation, translation);
   const status = STATUS[outcome.action];
   return outcome.action === 'deleted' ? { status } : { status, data: outcome.record };
 }
@@ -175,7 +188,8 @@ export function createBatchRoute(context: RecordsContext, entity: Entity): Route
       const operation = createRequestContext(ctx);
       const batch = parseBatch(resource, ctx.body, operation, resource.maxBatchOperations!);
       const outcomes = await runBatch(context, entity, batch, operation);
-      return outcomes.map((outcome) => toResult(context, entity, outcome, operation));
+      const translation = context.languages.for(ctx.req);
+      return outcomes.map((outcome) => toResult(context, entity, outcome, operation, translation));
     },
   };
 }

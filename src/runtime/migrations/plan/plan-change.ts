@@ -98,7 +98,7 @@ function findNotes(
   }
   if (renames.tables.length + renames.columns.length + losses.length > 0)
     notes.push(
-      'processes with the old code fail on renamed or dropped names. See docs/migrations.md for the order of deployment',
+      'processes with the old code fail on renamed or dropped names. See docs/build/migrations.md for the order of deployment',
     );
   // A resource has one note, even if it also has a table for its deleted records.
   return [...new Set(notes)];

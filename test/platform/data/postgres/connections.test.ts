@@ -3,6 +3,7 @@ import pg from 'pg';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { createApp, defineResource, defineUser, f } from '../../../../src/index.ts';
 import { openDatabase } from '../../../../src/platform/data/postgres/database.ts';
+import { toPublicDatabaseError } from '../../../../src/platform/data/postgres/errors.ts';
 import { logConnectionLimits } from '../../../../src/platform/data/postgres/server-limits.ts';
 import { createLogger } from '../../../../src/platform/observability/log.ts';
 import { startTestApp } from '../../../support/app.ts';
@@ -110,6 +111,16 @@ test('dates are UTC and ISO 8601 and numbers are exact, whatever the connection 
   expect(body.data.createdAt >= startedAt && body.data.createdAt <= new Date().toISOString()).toBe(true);
   expect((await call('GET', `/api/samples?taken=${taken}`)).body.data).toEqual([body.data]);
   expect((await call('PATCH', `/api/samples/${body.data.id}`, { label: 'x' })).status).toBe(200);
+});
+
+test('a Postgres that accepts connections but does not respond is not available', async () => {
+  const silent = await startTcpProxy(new URL(ownAddress));
+  onTestFinished(() => silent.close());
+  silent.hang();
+  const database = openDatabase(silent.url, 'test', createLogger('silent', 'test'));
+  onTestFinished(() => database.close());
+  const error: unknown = await database.read({ text: 'select 1', values: [] }).catch((failure: unknown) => failure);
+  expect(toPublicDatabaseError(error)?.code).toBe('UNAVAILABLE');
 });
 
 test('while Postgres is down every route responds 503 with Retry-After, and recovers by itself afterwards', async () => {

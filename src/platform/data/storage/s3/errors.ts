@@ -74,7 +74,7 @@ const TEMPORARY_STATUSES = new Set([408, 429, 500, 502, 503, 504]);
 const HINTS: Readonly<Record<string, string>> = {
   InvalidAccessKeyId: 'Check AWS_ACCESS_KEY_ID or s3.credentials',
   SignatureDoesNotMatch: 'Check AWS_SECRET_ACCESS_KEY or s3.credentials',
-  AccessDenied: 'The access key lacks a permission, see docs/file-storage.md',
+  AccessDenied: 'The access key lacks a permission, see docs/build/file-storage.md',
   RequestTimeTooSkewed: 'Set the clock of this machine',
   NoSuchBucket: 'Create the bucket, or correct s3.bucket',
 };
