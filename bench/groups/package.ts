@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { build } from '../../scripts/package/build.ts';
@@ -59,6 +59,30 @@ async function runDev(app: PackagedApp, work: (url: string) => Promise<void> = a
   dev.signal('SIGINT');
   await dev.ended;
   return { answered, finished };
+}
+
+/** Returns the ms from each save of a file of the app until its new process answers. */
+async function measureReloads(app: PackagedApp, url: string, reps: number): Promise<number[]> {
+  const file = join(app.folder, 'src/app.ts');
+  const text = readFileSync(file, 'utf8');
+  const times: number[] = [];
+  for (let round = 0; round < reps; round++) {
+    // By then, the process has finished the work of its start.
+    await sleep(2000);
+    const begin = performance.now();
+    writeFileSync(file, `${text}\n// ${round}\n`);
+    while (
+      await fetch(`${url}/healthz`).then(
+        ({ ok }) => ok,
+        () => false,
+      )
+    )
+      await sleep(5);
+    await waitForHttp(`${url}/healthz`);
+    times.push(performance.now() - begin);
+  }
+  writeFileSync(file, text);
+  return times;
 }
 
 async function createFirstRecord(url: string): Promise<void> {
@@ -142,6 +166,7 @@ const FIGURES = [
   'create',
   'dev',
   'dev.again',
+  'dev.reload',
   'size',
   'installed',
   'installed.production',
@@ -174,7 +199,10 @@ export const packaged: Group = {
       const app = await createPackagedApp(sandbox, { belfry, createBelfry });
       const created = secondsSince(begin);
       const first = await runDev(app, createFirstRecord);
-      const again = await runDev(app);
+      let reloads: number[] = [];
+      const again = await runDev(app, async (url) => {
+        reloads = await measureReloads(app, url, bench.reps);
+      });
       rmSync(join(app.folder, '.data'), { recursive: true });
       const modules = join(app.folder, 'node_modules');
       const withDevelopment = measureFolder(modules);
@@ -187,6 +215,12 @@ export const packaged: Group = {
         seconds('package.create', created, 'create-belfry, with the installation'),
         seconds('package.dev', first.answered, 'the first `npm run dev` of an app until it answers'),
         seconds('package.dev.again', again.answered, 'the second one'),
+        {
+          name: 'package.dev.reload',
+          value: median(reloads),
+          unit: 'ms',
+          note: `${toRange(reloads)}; from a save until the new process answers`,
+        },
         { name: 'package.size', value: statSync(belfry).size, unit: 'bytes', note: 'the packed Belfry' },
         { name: 'package.installed', value: withDevelopment, unit: 'MB', note: 'node_modules of an app' },
         {

@@ -10,7 +10,7 @@ import { createBelfryEnvironment, type Role } from '../../setup/environment.ts';
 import { seedDatabase } from '../../setup/seed.ts';
 import { OPERATIONS } from '../records/operations.ts';
 
-/** The processes of docs/hosting.md by `max_connections`, each with its POOL_MAX. */
+/** The processes of docs/operate/hosting.md by `max_connections`, each with its POOL_MAX. */
 const PLANS: Record<number, readonly [role: Role, poolMax: number][]> = {
   20: [
     ['web', 8],
@@ -135,7 +135,7 @@ async function measureDefault(bench: Bench, name: 'read' | 'list' | 'create' | '
   }
 }
 
-/** Measures whether the plans of docs/hosting.md answer every request, and what few connections cost. */
+/** Measures whether the plans of docs/operate/hosting.md answer every request, and what few connections cost. */
 export const connections: Group = {
   name: 'hosting',
   async run(bench) {
