@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { extname } from 'node:path';
 import type { Readable } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as sleep, setImmediate as yieldToReads } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { GuardedCommand } from './guard.ts';
 
@@ -51,6 +51,8 @@ export function runGuarded(
     guard.on('error', reject);
     guard.on('exit', async (code) => {
       if (guard.stdout?.closed === false) await Promise.race([once(guard.stdout, 'close'), sleep(LAST_OUTPUT_MS)]);
+      // After a pause of this process, the time is over before it has read what has arrived.
+      await yieldToReads();
       resolve(code ?? 1);
     });
   });

@@ -9,7 +9,7 @@ const run = (script: string, graceMs = 60_000) =>
   );
 
 test('what a command prints on both streams arrives in order, and before its end', async () => {
-  const script = 'for (let i = 0; i < 200; i++) console[i % 2 ? "error" : "log"]("line " + i); process.exit(4)';
+  const script = 'for (let i = 0; i < 200; i++) console[i % 2 ? "error" : "log"]("line " + i); process.exitCode = 4';
   const { output, exited } = run(script);
   let printed = '';
   output!.setEncoding('utf8').on('data', (text: string) => {
