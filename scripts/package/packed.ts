@@ -60,7 +60,7 @@ const findBelfry = (folder: string): string =>
 export function packOnce(step: Step): string {
   const folder = join(
     CACHE,
-    step('Looking for changes of Belfry', () => hashSources(root)),
+    step('Checking for changes in Belfry', () => hashSources(root)),
   );
   if (existsSync(folder)) return findBelfry(folder);
   step('Compiling Belfry', () => build({ checksTypes: false }));

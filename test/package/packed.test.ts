@@ -18,7 +18,7 @@ test('Belfry is packed once for the same sources', { timeout: 300_000 }, () => {
   expect(existsSync(join(dirname(first.belfry), basename(first.belfry).replace('belfry-', 'belfry-client-')))).toBe(
     true,
   );
-  expect(pack()).toEqual({ belfry: first.belfry, steps: ['Looking for changes of Belfry'] });
+  expect(pack()).toEqual({ belfry: first.belfry, steps: ['Checking for changes in Belfry'] });
 });
 
 test('the names and the content of sources count, but not what is made of them', () => {

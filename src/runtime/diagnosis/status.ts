@@ -138,7 +138,7 @@ async function readDatabase({ platform, parts }: DiagnosedApp, folder: string) {
   const isInstalled = problems.every(({ level }) => level !== 'error');
   const features = isInstalled ? await diagnoseFeatures(parts) : [];
   return {
-    // A user of the database who may not see the migrations is a warning.
+    // A database role that cannot read the migrations is a warning.
     isComplete: pending !== undefined || isInstalled,
     migrations: pending === undefined ? null : { pending },
     problems: [...problems, ...features],

@@ -128,7 +128,7 @@ async function readConcerns({ tabs, served }: OverviewSources, read: ReadPart) {
 
 /**
  * Reads the overview: two statements for each resource, those of the concerns, and two for the sign-ins; at most `MAX_PARALLEL` at once. The
- * console shows all records to everyone who may use it, so the result is the same for all administrators.
+ * console shows all records to every administrator, so all of them get the same result.
  */
 export async function readOverview(sources: OverviewSources): Promise<Overview> {
   const { data } = sources;
