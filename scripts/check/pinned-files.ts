@@ -11,6 +11,7 @@ interface LockFile {
 
 const LOCK_FILES = [
   'package-lock.json',
+  'scripts/docs/site/package-lock.json',
   'scripts/node/package-lock.json',
   ...globSync('bench/peers/packages/*/package-lock.json').sort(),
 ];

@@ -3,6 +3,7 @@ import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
+import { createAnchor } from '../../scripts/docs/site/content.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const docs = globSync('**/*.md', { cwd: join(root, 'docs') }).sort();
@@ -34,7 +35,7 @@ function pathsIn(page: string): string[] {
 
 test.each(linkedPages)('every file that %s mentions exists', (page) => {
   // Files that the reader creates.
-  const created = new Set(Array.from(textOf(page).matchAll(/^\d+\. Create `([^`]+)`/gm), ([, path]) => path));
+  const created = new Set(Array.from(textOf(page).matchAll(/\bCreate `([^`]+)`/g), ([, path]) => path));
   const missing = pathsIn(page).filter(
     (path) =>
       !MAY_BE_MISSING.test(path) &&
@@ -50,14 +51,7 @@ const withoutCode = (page: string) => textOf(page).replaceAll(/```[\s\S]*?```/g,
 /** The anchors of a page's headings, as GitHub creates them. */
 function anchorsOf(page: string): Set<string> {
   const headings = withoutCode(page).matchAll(/^#+ (.*)$/gm);
-  return new Set(
-    Array.from(headings, ([, heading]) =>
-      heading!
-        .toLowerCase()
-        .replaceAll(/[^\w\- ]/g, '')
-        .replaceAll(' ', '-'),
-    ),
-  );
+  return new Set(Array.from(headings, ([, heading]) => createAnchor(heading!)));
 }
 
 /** The links of a page to files of this repository. */
@@ -90,6 +84,8 @@ test('the examples of the docs compile against the public API', { timeout: 240_0
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   let count = 0;
   for (const page of pages) {
+    // Its examples are parts of one app: test/docs/tutorial.test.ts compiles them together.
+    if (page === 'docs/start/tutorial.md') continue;
     for (const [i, { language, example }] of examplesOf(page).entries()) {
       count += 1;
       writeFileSync(

@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 
 const root = join(import.meta.dirname, '../..');
+const LOCK_FILES = ['package-lock.json', 'scripts/docs/site/package-lock.json', 'scripts/node/package-lock.json'];
 
 /** A copy of the files that the check reads, and the check on it. */
 function project() {
   const folder = mkdtempSync(join(tmpdir(), 'belfry-pinned-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  for (const path of ['package-lock.json', 'scripts/node/package-lock.json', 'migrations'])
-    cpSync(join(root, path), join(folder, path), { recursive: true });
+  for (const path of [...LOCK_FILES, 'migrations']) cpSync(join(root, path), join(folder, path), { recursive: true });
   return {
     edit: (file: string, change: (text: string) => string) =>
       writeFileSync(join(folder, file), change(readFileSync(join(folder, file), 'utf8'))),
@@ -29,20 +29,17 @@ test('the lock files and the published migrations of this repository are pinned'
   expect(project().check()).toEqual({ status: 0, output: '' });
 });
 
-test.each(['package-lock.json', 'scripts/node/package-lock.json'])(
-  'a package without an integrity in %s fails the check, which names the package',
-  (file) => {
-    const { edit, check } = project();
-    let name = '';
-    edit(file, (text) => {
-      const lock = JSON.parse(text);
-      name = Object.keys(lock.packages).findLast((path) => lock.packages[path].integrity !== undefined)!;
-      delete lock.packages[name].integrity;
-      return JSON.stringify(lock);
-    });
-    expect(check()).toEqual({ status: 1, output: expect.stringContaining(`${file}: ${name} has no integrity`) });
-  },
-);
+test.each(LOCK_FILES)('a package without an integrity in %s fails the check, which names the package', (file) => {
+  const { edit, check } = project();
+  let name = '';
+  edit(file, (text) => {
+    const lock = JSON.parse(text);
+    name = Object.keys(lock.packages).findLast((path) => lock.packages[path].integrity !== undefined)!;
+    delete lock.packages[name].integrity;
+    return JSON.stringify(lock);
+  });
+  expect(check()).toEqual({ status: 1, output: expect.stringContaining(`${file}: ${name} has no integrity`) });
+});
 
 test('a lock file that contains the address of a package fails the check', () => {
   const { edit, check } = project();
