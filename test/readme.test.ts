@@ -1,15 +1,14 @@
-import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { defineJob, defineResource, defineUser, f } from '../src/index.ts';
+import { defineResource, defineUser, f } from '../src/index.ts';
 import { faultsOf } from './runtime/openapi/validators.ts';
 import { startTestApp } from './support/app.ts';
 import { createTestDatabase } from './support/database/test-database.ts';
 import { type AppProcess, createRoleEnv, startBlog, startProcess } from './support/processes/app-process.ts';
-import { runCommand } from './support/processes/in-process.ts';
+import { openShell } from './support/processes/shell.ts';
 
 const root = join(import.meta.dirname, '..');
 
@@ -18,27 +17,6 @@ function blocksOf(section: string, language: 'sh' | 'ts'): string[] {
   const readme = readFileSync(join(root, 'README.md'), 'utf8');
   const text = readme.split(`\n## ${section}\n`)[1]!.split('\n## ')[0]!;
   return [...text.matchAll(/```(\w+)\n([\s\S]*?)```/g)].flatMap(([, name, block]) => (name === language ? block! : []));
-}
-
-/** A shell that runs one block of commands after another, as if typed. */
-function openShell(env: Record<string, string>) {
-  const shell = spawn('bash', [], { cwd: root, env: { ...process.env, ...env }, stdio: 'pipe' });
-  let output = '';
-  for (const stream of [shell.stdout, shell.stderr])
-    stream.setEncoding('utf8').on('data', (text: string) => (output += text));
-  let blocks = 0;
-  return {
-    output: () => output,
-    /** Returns the output of the block. */
-    async run(block: string): Promise<string> {
-      const mark = `done-with-block-${++blocks}`;
-      const from = output.length;
-      shell.stdin.write(`${block}\necho\necho ${mark}\n`);
-      await vi.waitUntil(() => output.includes(`${mark}\n`, from), { timeout: 60_000, interval: 20 });
-      return output.slice(from, output.indexOf(mark, from)).trim();
-    },
-    close: () => shell.stdin.end(),
-  };
 }
 
 async function freePort(): Promise<number> {
@@ -88,27 +66,33 @@ async function withProcesses(
 const startSrcApp = (role: (typeof ROLES)[number], env: Record<string, string>) =>
   startProcess(role === 'web' ? 'src/web.ts' : `workers/${role}.ts`, env);
 
-/** Runs the quick start and the webhook section of the README in a shell, for an app at an address. */
+const SUBSCRIBE = `
+  SECRET=$(curl -s localhost:5001/api/webhooks -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' \\
+    -d '{"url":"http://localhost:4000/","events":["post.*"]}' | sed 's/.*"secret":"\\([^"]*\\)".*/\\1/')
+  npm run receiver -- "$SECRET" &
+  curl -s --retry 20 --retry-connrefused -o /dev/null localhost:4000`;
+const PUBLISH = `
+  POST=$(curl -s localhost:5001/api/posts -H "authorization: Bearer $TOKEN" | sed 's/{"data":\\[{"id":"\\([^"]*\\)".*/\\1/')
+  curl -s -X POST localhost:5001/api/posts/$POST/publish -H "authorization: Bearer $TOKEN"`;
+
+/** Runs the quick start of the README in a shell, for an app at an address. Then a receiver verifies a webhook of it. */
 async function takeTour(url: string): Promise<void> {
   const port = await freePort();
-  const shell = openShell({ RECEIVER_PORT: String(port) });
+  const shell = openShell({ cwd: root, env: { ...process.env, RECEIVER_PORT: String(port) } });
   const here = (block: string) =>
     block.replaceAll('localhost:5001', url.slice('http://'.length)).replaceAll('4000', String(port));
-  const [start, register, login, create, refuse] = blocksOf('Quick start', 'sh').map(here);
-  const [subscribe, publish, log] = blocksOf('Receive a verified webhook', 'sh').map(here);
+  const [start, runTests, createPost] = blocksOf('Quick start', 'sh').map(here);
 
-  // The app at `url` runs instead.
-  expect(start).toBe('npm run new -- ../my-app\ncd ../my-app\nnpm run dev\n');
-  await shell.run(register!);
-  expect(await shell.run(login!)).toContain('"email":"ada@example.com"');
-  expect(await shell.run(create!)).toMatch(/"title":"Hello, world"[\s\S]*\{"data":\[\],"meta":\{"total":0/);
-  const refusals = await shell.run(refuse!);
-  expect(refusals).toContain('"titel":"Unknown field"');
-  expect(refusals).toContain('Unknown query parameter \\"colour\\"');
-  await shell.run(subscribe!);
-  expect(await shell.run(publish!)).toContain('"status":"published"');
+  // The app at `url` runs instead. Its tests: test/package/lifecycle.test.ts.
+  expect(start).toBe('npm run new -- ../my-app && cd ../my-app && npm run dev\n');
+  expect(runTests).toBe('npm test\n');
+  expect(await shell.run(createPost!)).toMatch(
+    /\{"data":\{[^}]*"title":"Hello, world"[\s\S]*\{"data":\[\{[\s\S]*\{"data":\[\],"meta":\{"total":0/,
+  );
+  await shell.run(here(SUBSCRIBE));
+  expect(await shell.run(here(PUBLISH))).toContain('"status":"published"');
   await vi.waitUntil(() => /verified msg_\S+: post.updated/.test(shell.output()), { timeout: 60_000, interval: 20 });
-  expect(await shell.run(log!)).toContain('"status":"succeeded"');
+  await shell.run('kill %1');
   shell.close();
 }
 
@@ -146,31 +130,4 @@ test('the first resource of the README has the routes, queries and access rules 
   expect((await other.call('PATCH', `/api/tasks/${id}`, { done: true })).status).toBe(404);
   expect((await admin.call('PATCH', `/api/tasks/${id}`, { done: true })).status).toBe(200);
   expect((await owner.call('DELETE', `/api/tasks/${id}`)).status).toBe(204);
-});
-
-test('the background job of the README runs as its commands show', async () => {
-  const [source] = blocksOf('Run work in the background', 'ts');
-  const declare = new Function(
-    'defineJob',
-    'defineResource',
-    'f',
-    `${source!.replace(/^import .*$/m, '').replaceAll('export const', 'const')} return { note, countWords };`,
-  );
-  const { note, countWords } = declare(defineJob, defineResource, f);
-  const { app, person, url } = await startTestApp(
-    { resources: [defineUser(), note], jobs: [countWords] },
-    { roles: 'all' },
-  );
-  const ada = await person('Ada');
-  const [create, sleep, list, count] = blocksOf('Run work in the background', 'sh')[0]!
-    .replaceAll('localhost:5001', url.slice('http://'.length))
-    .split(/\n(?=curl|sleep|npx)/);
-  const shell = openShell({ TOKEN: ada.token });
-  expect(await shell.run(create!)).toContain('"text":"a bell rings at noon"');
-  expect(sleep).toBe('sleep 1');
-  await expect.poll(() => shell.run(list!), { timeout: 60_000 }).toContain('"words":5');
-  shell.close();
-  expect(count).toBe('npx belfry jobs\n');
-  const succeeded = /^job +waiting +running +succeeded.*\ncount-words +0 +0 +1 /;
-  await expect.poll(async () => (await runCommand('jobs', app)).output, { timeout: 60_000 }).toMatch(succeeded);
 });

@@ -61,6 +61,8 @@ export interface Sandbox {
   folder: string;
   home: string;
   temporary: string;
+  /** The variables of its commands. */
+  env: Readonly<Record<string, string>>;
   start(command: string, args: readonly string[], options: CommandOptions): RunningCommand;
   /** Kills what still runs, and removes all folders. */
   remove(): Promise<void>;
@@ -113,6 +115,7 @@ export function createSandbox(): Sandbox {
     folder,
     home,
     temporary,
+    env: sandboxEnv,
     start(command, args, { cwd, env = {} }) {
       const started = startCommand(command, args, { cwd, env: { ...sandboxEnv, ...env } });
       running.add(started);

@@ -76,21 +76,26 @@ export function unpackInto(folder: string, name: string, tarball: string): void 
   spawnSync('tar', ['xzf', tarball, '-C', installed, '--strip-components=1']);
 }
 
-/**
- * Creates a project with Belfry and some of the packages of this repository. Returns its folder.
- *
- * @param packages default: all
- */
-export function createProjectWith(
-  { belfry, client, pages, verifyWebhook }: Packages,
+/** Puts Belfry and some of the packages of this repository into the `node_modules` of a folder, without npm. */
+export function installInto(
   folder: string,
+  { belfry, client, pages, verifyWebhook }: Packages,
   packages: readonly string[] = listPackages(),
-): string {
+): void {
   unpackInto(folder, 'belfry', belfry);
   unpackInto(folder, '@belfry/client', client);
   unpackInto(folder, '@belfry/pages', pages);
   unpackInto(folder, '@belfry/verify-webhook', verifyWebhook);
   for (const each of packages) symlinkSync(resolve('node_modules', each), join(folder, 'node_modules', each));
+}
+
+/**
+ * Creates a project with Belfry and some of the packages of this repository. Returns its folder.
+ *
+ * @param names default: all
+ */
+export function createProjectWith(packages: Packages, folder: string, names?: readonly string[]): string {
+  installInto(folder, packages, names);
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
   return folder;
 }

@@ -45,7 +45,8 @@ export function startProcess(file: string, env: Record<string, string>, ...args:
   let output = '';
   for (const stream of [child.stdout!, child.stderr!])
     stream.setEncoding('utf8').on('data', (text: string) => (output += text));
-  const ended = once(child, 'exit').then(([code, signal]) => code ?? signal);
+  // Not `exit`, which comes before the last output is read.
+  const ended = once(child, 'close').then(([code, signal]) => code ?? signal);
   onTestFinished(() => {
     child.kill('SIGKILL');
   });
