@@ -1,5 +1,5 @@
 import { globSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, sep } from 'node:path';
 
 /** The folder of the documentation. */
 export const DOCS = join(import.meta.dirname, '..', '..', 'docs');
@@ -14,14 +14,18 @@ export const SECTIONS = {
   extend: 'Extend',
 } as const;
 
-/** The pages by name, such as `jobs.md`, with their folders. A name is unique. */
+/** The pages by name, such as `jobs.md`, with their folders, such as `build` or `users/sign-in`. A name is unique. */
 const folders: ReadonlyMap<string, string> = new Map(
-  globSync('*/*.md', { cwd: DOCS }).map((path) => [basename(path), dirname(path)]),
+  globSync('*/**/*.md', { cwd: DOCS }).map((path) => [basename(path), dirname(path).replaceAll(sep, '/')]),
 );
 
-/** Returns the names of the pages of a section. */
+/** Returns the paths of the pages of a section: those in a sub-folder follow the page of the same name, which leads to them. */
 export const listPages = (section: keyof typeof SECTIONS): string[] =>
-  [...folders].flatMap(([name, folder]) => (folder === section ? [name] : [])).sort();
+  [...folders]
+    .flatMap(([name, folder]) =>
+      folder.split('/')[0] === section ? [`${folder}/${name}`.slice(section.length + 1)] : [],
+    )
+    .sort((a, b) => (a.replace(/\.md$/, '') < b.replace(/\.md$/, '') ? -1 : 1));
 
 /** Turns links to pages by name, such as `[Jobs](jobs.md#retries)`, into links from a page of a section. @throws Error for an unknown page */
 export const linkPages = (text: string, section: keyof typeof SECTIONS): string =>

@@ -67,13 +67,13 @@ export const settingTexts: Record<string, Record<string, SettingText>> = {
     'relay.streams': 'Batches that a relay processes at the same time',
     'push.waitMs': 'How long [`push.send`](push.md) waits for results before it returns `queued`',
     'push.endpointHosts':
-      'More [hosts of push services](push.md#web-push) that browsers may name: `push.example.com`, `*.example.com`, or `*` for any',
+      'More [hosts of push services](push-setup.md#web-push) that browsers may name: `push.example.com`, `*.example.com`, or `*` for any',
     'jobs.keepDays': 'How long [jobs](jobs.md) that succeeded or were cancelled are kept',
     'jobs.keepFailedDays': 'How long failed jobs are kept',
     'log.sampleRate':
       'The share of successful units of work that are [logged](deployment.md#read-the-logs); failures are always logged',
     'slowLog.requestMs':
-      'From how long a request is listed as slow in the [console](console.md#watch-the-running-app); 0: every request',
+      'From how long a request is listed as slow in the [console](console-in-production.md#watch-the-running-app); 0: every request',
     'slowLog.statementMs': 'From how long a statement is listed as slow; 0: every statement',
     graceMs: 'How long a [stopping process](deployment.md#stop-and-restart) waits for work in progress',
   },
@@ -110,7 +110,7 @@ export const settingTexts: Record<string, Record<string, SettingText>> = {
     ttl: 'How long a link and its code work',
     register:
       'Whether an address without an account gets one. If [`auth.register`](accounts.md#registration) is `false`, it never does',
-    createUser: 'A function that returns [additional fields of a new user](email-sign-in.md#create-accounts)',
+    createUser: 'A function that returns [additional fields of a new user](sign-in.md#create-accounts)',
     mailLimit:
       'E-mails to one address, whichever clients request them; `false`: no limit. Not applied while [rate limits](rate-limits.md) are off',
   },
@@ -242,7 +242,7 @@ export const settingTexts: Record<string, Record<string, SettingText>> = {
     maxEventsPerEndpoint: 'Entries in `events` of one endpoint',
     maxUrlLength: 'Characters in a URL',
     allowPrivate: [
-      'Whether [private addresses](webhooks.md#check-which-urls-are-allowed) may receive webhooks',
+      'Whether [private addresses](webhooks.md#which-urls-are-allowed) may receive webhooks',
       '`false` in production, else `true`',
     ],
     requireHttps: ['Whether URLs must start with `https://`', '`true` in production, else `false`'],
@@ -256,14 +256,14 @@ export const settingTexts: Record<string, Record<string, SettingText>> = {
     ],
     timeoutMs: 'Time for a whole attempt: DNS, connection, TLS, request and response',
     concurrency: [
-      'Maximum number of requests in flight in one worker: [how a worker adapts, and how endpoints and users share it](webhooks.md#share-workers-between-users)',
+      'Maximum number of requests in flight in one worker: [how a worker adapts, and how endpoints and users share it](webhook-design.md#share-workers-between-users)',
       '256, or fewer in a small heap',
     ],
     disableAfterFailures: 'Failed deliveries in a row that disable an endpoint; 0: never',
     notifyOwner: 'E-mail the owner when an endpoint is created, and when endpoints are disabled automatically',
     secretGraceHours: 'How long a rotated secret still signs; 0: not at all',
     keepDeliveriesDays:
-      'How long finished deliveries stay in the log; above 90, [Postgres needs more locks](webhooks.md#where-deliveries-are-stored)',
+      'How long finished deliveries stay in the log; above 90, [Postgres needs more locks](webhook-operations.md#keep-the-delivery-log-healthy)',
     events: '[Events of your app](webhooks.md#publish-your-own-events), by name: `{ schema, description? }`',
     portal: ['A [page on which users manage their webhooks](webhook-portal.md): `true`, or its settings', '`false`'],
     pollMs: 'Interval at which the relay looks for overdue deliveries',

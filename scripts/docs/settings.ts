@@ -187,7 +187,7 @@ function createEnvironment(): string {
           continue;
         }
         const text = comment.join(' ').trim().replaceAll('<', '&lt;');
-        const meaning = isComplete ? 'as above' : text.replaceAll(/docs\/[\w-]+\/([\w-]+\.md)/g, '[$1]($1)');
+        const meaning = isComplete ? 'as above' : text.replaceAll(/docs\/(?:[\w-]+\/)+([\w-]+\.md)/g, '[$1]($1)');
         const cells = [`\`${name}\``, describeVariable(name), value === '' ? '' : `\`${value}\``, meaning];
         rows.push(`| ${cells.map((cell) => cell!.replaceAll('|', '\\|')).join(' | ')} |`);
         isComplete = true;

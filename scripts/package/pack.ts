@@ -1,7 +1,7 @@
 // `npm run pack -- --to <folder>`: builds the packages and writes them as npm would publish them: belfry-<version>.tgz, belfry-client-<version>.tgz
 // and so on. Prints their paths, that of `belfry` first. `--workspaces <folder>` writes only the folders of those below `packages/`, for the image.
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -30,6 +30,10 @@ function stage(folder: string, stageFolder: string): void {
         recursive: true,
         filter: (source) => !NEVER.has(basename(source)),
       });
+  // Pictures are not published, and npm finds them nowhere else: the packages name no repository.
+  const readme = join(stageFolder, 'README.md');
+  if (existsSync(readme))
+    writeFileSync(readme, readFileSync(readme, 'utf8').replace(/<picture>[\s\S]*?<\/picture>\n+/, ''));
 }
 
 /**

@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test, vi } from 'vitest';
@@ -44,6 +46,35 @@ test('the commands in docs/build/http.md return what the page says', async () =>
     '201',
   ]);
   expect(stdout.match(/^idempotency-replayed: true/gim)).toHaveLength(1);
+});
+
+test('the first webhook of docs/send/webhooks.md arrives at the receiver of the page', async () => {
+  const section = textOf('send/webhooks.md').split('## Send your first webhook')[1]!.split('\n## ')[0]!;
+  const folder = mkdtempSync(join(root, 'test', '.examples-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const receiver = section
+    .match(/```ts\n([\s\S]*?)```/)![1]!
+    .replace("'belfry'", "'../../src/index.ts'")
+    .replace('createServer(async', 'export const server = createServer(async')
+    .replace('.listen(4000)', '.listen(0)');
+  writeFileSync(join(folder, 'receiver.ts'), receiver);
+  const log = vi.spyOn(console, 'log').mockReturnValue(undefined);
+  onTestFinished(() => log.mockRestore());
+  const { server } = (await import(join(folder, 'receiver.ts'))) as { server: Server };
+  onTestFinished(() => void server.close());
+  await vi.waitUntil(() => server.listening);
+  const { port } = server.address() as AddressInfo;
+
+  const [create, send] = section.match(/```sh\n[\s\S]*?```/g)!;
+  const { token } = await person('Ada');
+  const printSecret = create!.replace('4000', String(port)).replace(/```$/, 'printenv WEBHOOK_SECRET\n```');
+  const secret = await runCommands('send/webhooks.md', url, { TOKEN: token }, printSecret);
+  vi.stubEnv('WEBHOOK_SECRET', secret.trim());
+  onTestFinished(() => void vi.unstubAllEnvs());
+  await runCommands('send/webhooks.md', url, { TOKEN: token }, send!.replace('node receiver.ts &\n', ''));
+  await expect
+    .poll(() => log.mock.calls, { timeout: 60_000 })
+    .toContainEqual(['post.created', expect.objectContaining({ title: 'Hello' })]);
 });
 
 /** Imports the TypeScript blocks of a text, in order. */

@@ -17,7 +17,7 @@ test('the complete extension of docs/extend/extensions.md compiles and passes it
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'belfry-extension-')));
   onTestFinished(() => rmSync(root, { recursive: true }));
   const folder = createProjectWith(packages, join(root, 'reminders'));
-  const [, section] = readFileSync('docs/extend/extensions.md', 'utf8').split('### A complete extension');
+  const [, section] = readFileSync('docs/extend/extensions.md', 'utf8').split('## A complete extension');
   const [, extension] = /```ts\n([\s\S]*?)```/.exec(section!)!;
   const tests = readFileSync('test/runtime/reminders-example.test.ts', 'utf8')
     .replace('../../src/index.ts', 'belfry')

@@ -47,6 +47,12 @@ test('the package contains the migrations and the licence, but neither sources n
   expect(files.filter((name) => /^package\/(src|test|scripts|bench|workers|dist\/app)\//.test(name))).toEqual([]);
 });
 
+test('the README of the package shows no picture, because pictures are not in it', () => {
+  const { stdout } = spawnSync('tar', ['xzOf', tarball, 'package/README.md'], { encoding: 'utf8' });
+  expect(stdout).toMatch(/^# Belfry\n\nBelfry is .*\n/);
+  expect(stdout).not.toMatch(/<picture|<img|!\[/);
+});
+
 /** The names of the files in a package. */
 const filesOf = (path: string) => spawnSync('tar', ['tzf', path], { encoding: 'utf8' }).stdout.split('\n');
 

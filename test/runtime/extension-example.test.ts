@@ -30,15 +30,17 @@ const ada = await person('Ada', ['user', 'admin']);
 
 const readText = (file: string) => readFileSync(join(import.meta.dirname, '..', '..', file), 'utf8');
 
-test.each(['reminders', 'reports', 'retention', 'version'])(
-  'docs/extend/extensions.md contains test/fixtures/%s.ts',
-  (name) => {
-    const code = readText(`test/fixtures/${name}.ts`)
-      .replaceAll('../../src/index.ts', 'belfry')
-      .replaceAll('../../src/extension/index.ts', 'belfry/extension');
-    expect(readText('docs/extend/extensions.md')).toContain(`\`\`\`ts\n${code}\`\`\``);
-  },
-);
+test.each([
+  ['extensions', 'reminders'],
+  ['extensions', 'reports'],
+  ['extension-reference', 'retention'],
+  ['extensions', 'version'],
+])('docs/extend/%s.md contains test/fixtures/%s.ts', (page, name) => {
+  const code = readText(`test/fixtures/${name}.ts`)
+    .replaceAll('../../src/index.ts', 'belfry')
+    .replaceAll('../../src/extension/index.ts', 'belfry/extension');
+  expect(readText(`docs/extend/${page}.md`)).toContain(`\`\`\`ts\n${code}\`\`\``);
+});
 
 test('docs/extend/extensions.md contains the test of an extension; its imports are sorted as in an app', () => {
   const code = readText('test/runtime/extension-test-example.test.ts')

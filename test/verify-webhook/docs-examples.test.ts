@@ -11,7 +11,9 @@ import {
 } from '../../src/extensions/webhooks/endpoints/signing.ts';
 
 const root = join(import.meta.dirname, '../..');
-const examples = [...readFileSync(join(root, 'docs/send/webhooks.md'), 'utf8').matchAll(/```ts\n(import [\s\S]*?)```/g)]
+const examples = [
+  ...readFileSync(join(root, 'docs/send/receive-webhooks.md'), 'utf8').matchAll(/```ts\n(import [\s\S]*?)```/g),
+]
   .map((match) => match[1]!)
   .filter((example) => example.includes("'@belfry/verify-webhook'"));
 const folder = mkdtempSync(join(root, 'test', '.examples-'));

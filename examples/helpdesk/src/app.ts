@@ -1,4 +1,5 @@
 import {
+  adminConsole,
   apiKeys,
   audit,
   createApp,
@@ -41,6 +42,7 @@ export const app = (environment: Record<string, string | undefined>) =>
         softDelete(),
         audit(),
         privacy(),
+        adminConsole({ title: 'Helpdesk' }),
       ],
       settings: {
         // Tests create many users, so they hash passwords at a low cost.

@@ -5,6 +5,7 @@ import { comment } from './comment.ts';
 /** Texts that agents use again and again. */
 export const cannedReply = defineResource('canned-reply', {
   description: 'A prepared reply',
+  icon: 'file',
   fields: {
     organisation: tenant(),
     title: f.string().required().max(100).unique().searchable().sortable(),

@@ -10,6 +10,7 @@ const isReplyToOwnTicket: PolicyFunction = ({ user }) =>
 /** Replies of agents and customers, and internal notes, which only agents see. */
 export const comment = defineResource('comment', {
   description: 'A reply to a ticket, or an internal note about it',
+  icon: 'message',
   fields: {
     organisation: tenant(),
     ticket: f.ref('ticket', { onDelete: 'cascade' }).required().immutable().filterable(),

@@ -5,6 +5,7 @@ import { isAgent } from '../roles.ts';
 /** Tickets. Agents see those of their organisation; customers see their own. */
 export const ticket = defineResource('ticket', {
   description: 'A question or problem of a customer',
+  icon: 'ticket',
   fields: {
     organisation: tenant(),
     title: f.string().required().max(200).searchable(),
