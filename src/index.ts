@@ -30,13 +30,9 @@ export type {
   EnqueueOptions,
   JobDeclaration,
   JobFilter,
-  JobKind,
-  JobOverview,
-  JobRecord,
-  JobStatus,
   Jobs,
-  ScheduleState,
 } from './declare/job-queue.ts';
+export type { JobKind, JobOverview, JobRecord, JobStatus, ScheduleState } from './declare/job-record.ts';
 export type { AnyMail, MailDeclaration, MailOptions, MailRecipient } from './declare/mail.ts';
 export { defineMail } from './declare/mail.ts';
 export type { Policy, PolicyArguments, PolicyFunction, Viewer } from './declare/policy.ts';

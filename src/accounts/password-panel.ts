@@ -1,5 +1,6 @@
-import type { AccountPanel, PanelFact } from '../declare/account-panel.ts';
+import type { AccountPanel } from '../declare/account-panel.ts';
 import { isAccountActive } from '../declare/actor.ts';
+import type { PanelFact } from '../declare/panel-content.ts';
 import { ApiError, ownLockoutError } from '../platform/helpers/errors.ts';
 import { addressOf } from '../platform/http/client-address.ts';
 import type { AccountsDependencies } from './context.ts';

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { AuditApi } from '../extensions/audit/index.ts';
-import type { BrokenRow, Verification } from '../extensions/audit/trail/verify.ts';
+import type { BrokenRow } from '../extensions/audit/trail/responses.ts';
+import type { Verification } from '../extensions/audit/trail/verify.ts';
 import { type AppOpener, DATABASE_ONLY } from './project/project.ts';
 import { formatCount, pluralize, ReportedFailure } from './terminal/terminal.ts';
 

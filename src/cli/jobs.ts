@@ -1,13 +1,13 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Jobs } from '../declare/job-queue.ts';
 import {
   JOB_STATUSES,
   type JobKind,
   type JobOverview,
   type JobRecord,
   type JobStatus,
-  type Jobs,
   type ScheduleState,
-} from '../declare/job-queue.ts';
+} from '../declare/job-record.ts';
 import type { ApiError } from '../platform/helpers/errors.ts';
 import type { AppOpener } from './project/project.ts';
 import { alignColumns, formatCount, stripControlCharacters } from './terminal/terminal.ts';

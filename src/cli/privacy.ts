@@ -46,7 +46,7 @@ function reportLines({ fields, unmarked, data, unclaimed }: PrivacyReport): stri
       ? []
       : [
           '',
-          'Tables that seem to hold data about users, but are in no export and no erasure (see userData in docs/extend/extensions.md):',
+          'Tables that seem to hold data about users, but are in no export and no erasure (see userData in docs/extend/extension-reference.md):',
         ]),
     ...unclaimed.map((one) => `  ${describePlace(one)}`),
   ];

@@ -2,7 +2,8 @@ import type { Route, RouteContext } from './route.ts';
 
 /**
  * A route of a console tab, below `/console/api/<id of the tab>`. The console decides about access: in development, only its own page on this
- * machine can call the route; in production, only administrators with a recent sign-in can. So the route has no policy of its own.
+ * machine can call the route; in production, only administrators with a recent sign-in can. So the route has no policy of its own. Without
+ * `query` or `input`, it refuses requests with parameters or fields.
  */
 export interface ConsoleRoute extends Pick<Route, 'method' | 'input' | 'query' | 'status' | 'handler'> {
   /** Below the path of the tab, in express style: `/endpoints/:id/disable`. */

@@ -45,13 +45,6 @@ export type {
   AccountSection,
   AccountTarget,
   PanelAction,
-  PanelColumn,
-  PanelContent,
-  PanelFact,
-  PanelRow,
-  PanelValue,
-  PanelValueKind,
-  SectionField,
   SectionForm,
   SectionQuery,
 } from '../declare/account-panel.ts';
@@ -69,6 +62,15 @@ export type {
 } from '../declare/accounts.ts';
 export type { AuditTrail, AuditTrailEntry } from '../declare/audit-trail.ts';
 export type { UserData } from '../declare/host.ts';
+export type {
+  PanelColumn,
+  PanelContent,
+  PanelFact,
+  PanelRow,
+  PanelValue,
+  PanelValueKind,
+  SectionField,
+} from '../declare/panel-content.ts';
 export type { Revocation, RevocationStep } from '../declare/revocation.ts';
 export { emailInput, emailSchema, emailShape, isEmailAddress } from '../platform/helpers/email-address.ts';
 export { invalidSessionError, ownLockoutError } from '../platform/helpers/errors.ts';

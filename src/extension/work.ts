@@ -1,5 +1,6 @@
 // Work in the background: the outbox, sweeps, queues, leases, limits, concurrency, and the log.
-export type { DeclaredJob, JobRecord, JobStatus, Jobs } from '../declare/job-queue.ts';
+export type { DeclaredJob, Jobs } from '../declare/job-queue.ts';
+export type { JobRecord, JobStatus } from '../declare/job-record.ts';
 export type { PublishEvent } from '../declare/senders.ts';
 export { createRedisBreaker } from '../platform/data/redis/circuit-breaker.ts';
 export type { Events } from '../platform/events.ts';

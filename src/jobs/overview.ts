@@ -4,7 +4,7 @@ import {
   type JobOverview,
   type JobStatus,
   type ScheduleState,
-} from '../declare/job-queue.ts';
+} from '../declare/job-record.ts';
 import type { Database } from '../platform/data/postgres/database.ts';
 import { type Backlog, createBacklogReader } from '../platform/work/leased-work/backlog.ts';
 import type { CompiledJob, CompiledJobs } from './declarations/declarations.ts';

@@ -1,5 +1,5 @@
-import type { JobFilter, JobRecord, JobStatus } from '../declare/job-queue.ts';
-import { JOB_STATUSES } from '../declare/job-queue.ts';
+import type { JobFilter } from '../declare/job-queue.ts';
+import { JOB_STATUSES, type JobRecord, type JobStatus } from '../declare/job-record.ts';
 import type { CallerTransaction } from '../declare/service.ts';
 import type { Database, Executor } from '../platform/data/postgres/database.ts';
 import { findViolatedConstraint } from '../platform/data/postgres/errors.ts';

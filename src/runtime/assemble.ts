@@ -108,7 +108,11 @@ export function assembleApp(
   );
   const ready = () =>
     withPostgres(platform, () =>
-      assertSchemaMatchesDeclarations(platform.database, { tables, declared: declaredFacts }),
+      assertSchemaMatchesDeclarations(
+        platform.database,
+        { tables, declared: declaredFacts },
+        env.nodeEnv === 'development',
+      ),
     );
   return {
     platform,

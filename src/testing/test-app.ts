@@ -1,12 +1,26 @@
-import type { AnyResource } from '../declare/resource.ts';
+import type { CreateInput, RecordOf } from '../declare/infer.ts';
+import type { AnyResource, Resource } from '../declare/resource.ts';
 import type { App } from '../runtime/create-app.ts';
 import type { TestApi } from './api.ts';
 import type { CapturedMessages } from './captured.ts';
 import type { TestClock } from './clock/test-clock.ts';
-import type { NameIn, RecordIn, ValuesOf } from './types.ts';
 import type { TestUser } from './users.ts';
 import type { WaitOptions } from './waiting/wait.ts';
 import type { WebhookReceiver } from './webhook-receiver.ts';
+
+/** The names of the resources of an app. */
+type NameIn<R extends readonly AnyResource[]> = R[number]['name'];
+
+/** The declaration with a name. */
+type Named<R extends readonly AnyResource[], N extends string> = Extract<R[number], { name: N }>;
+
+/** The values with which a test creates a record: any of them may be left out. */
+type ValuesOf<R extends readonly AnyResource[], N extends string> =
+  Named<R, N> extends Resource<string, infer F, infer _> ? Partial<CreateInput<F>> : Record<string, unknown>;
+
+/** A record of the resource with a name. */
+type RecordIn<R extends readonly AnyResource[], N extends string> =
+  Named<R, N> extends Resource<string, infer F, infer T> ? RecordOf<F, T> : never;
 
 /** An app that runs for tests, with a database of its own. */
 export interface TestApp<R extends readonly AnyResource[], X = unknown> extends CapturedMessages, AsyncDisposable {

@@ -79,7 +79,7 @@ test('belfry dev listens only on this machine, prints its pages, and says that r
   const url = `http://localhost:${port}`;
   expect(output).toContain(`API reference  ${url}/api/docs`);
   expect(output).toContain(`Console        ${url}/console`);
-  expect(output).toContain('LOOPBACK_RATE_LIMITS=off, which belfry dev sets');
+  expect(output).toContain('Rate limits are off on this machine; LOOPBACK_RATE_LIMITS=on npx belfry dev applies them');
   const page = await fetch(`${url}/console`);
   expect([page.status, page.url]).toEqual([200, `${url}/console/overview`]);
   expect([...(await askOften(url, 12))]).toEqual([202]);

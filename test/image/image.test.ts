@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, existsSync, globSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -64,11 +64,9 @@ function start(command: readonly string[], env: Record<string, string>) {
   });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text));
-  return { child, output: () => output };
-}
-
-async function waitForExit(child: ChildProcess): Promise<number | null> {
-  return child.exitCode ?? ((await once(child, 'exit'))[0] as number | null);
+  // Not `exit`, which comes before the last output is read.
+  const ended = once(child, 'close').then(([code]): number | null => code);
+  return { child, ended, output: () => output };
 }
 
 async function findFreePort(): Promise<string> {
@@ -146,10 +144,7 @@ test('the image migrates a database, starts the app without root, becomes ready 
     DRAIN_DELAY_MS: '0',
   };
   const migrate = start(compose.services.migrate.command, env);
-  expect([await waitForExit(migrate.child), migrate.output()]).toEqual([
-    0,
-    expect.stringContaining('The database is up to date.'),
-  ]);
+  expect([await migrate.ended, migrate.output()]).toEqual([0, expect.stringContaining('The database is up to date.')]);
 
   const web = start(image.command, env);
   const url = `http://127.0.0.1:${port}`;
@@ -173,5 +168,5 @@ test('the image migrates a database, starts the app without root, becomes ready 
   expect((await fetch(`${url}/api/posts`)).status).toBe(200);
   expect((await fetch(`${url}/api/docs`)).status).toBe(200);
   web.child.kill('SIGTERM');
-  expect(await waitForExit(web.child)).toBe(0);
+  expect(await web.ended).toBe(0);
 });

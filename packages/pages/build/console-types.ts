@@ -27,5 +27,5 @@ export function buildConsoleTypes(folder: string): void {
   }
   const reason = 'belfry/console exists only in pages of the console.';
   writeFileSync(join(folder, 'console.js'), `throw new Error('${reason}');\nexport {};\n`);
-  writeFileSync(join(folder, 'console.d.ts'), "export * from './types/console/kit.js';\n");
+  writeFileSync(join(folder, 'console.d.ts'), "export * from './types/packages/pages/src/console/kit.js';\n");
 }

@@ -13,6 +13,14 @@ const TEXT_MEMBER = /^(reason|\w*[tT]ext|what|problem|detail|error|tooFew|tooMan
 
 const UNKNOWN: readonly string[] = [HOLE];
 
+/** An expression around another one, which has the same texts. */
+const isWrapper = (node: ts.Expression) =>
+  ts.isParenthesizedExpression(node) ||
+  ts.isAsExpression(node) ||
+  ts.isSatisfiesExpression(node) ||
+  ts.isNonNullExpression(node) ||
+  ts.isAwaitExpression(node);
+
 /** Finds the texts of expressions, across all files of a program. */
 export class TextResolver {
   readonly #checker: ts.TypeChecker;
@@ -104,14 +112,7 @@ export class TextResolver {
     }
     if (ts.isConditionalExpression(node)) return [...this.resolve(node.whenTrue), ...this.resolve(node.whenFalse)];
     if (ts.isBinaryExpression(node)) return this.#resolveBinary(node);
-    if (
-      ts.isParenthesizedExpression(node) ||
-      ts.isAsExpression(node) ||
-      ts.isSatisfiesExpression(node) ||
-      ts.isNonNullExpression(node) ||
-      ts.isAwaitExpression(node)
-    )
-      return this.resolve(node.expression);
+    if (isWrapper(node)) return this.resolve(node.expression);
     if (ts.isArrowFunction(node) || ts.isFunctionExpression(node)) return this.#resolveAll(returnsOf(node));
     if (ts.isCallExpression(node)) {
       const callee = this.functionOf(node);
@@ -173,14 +174,7 @@ export class TextResolver {
       });
     if (ts.isConditionalExpression(node)) return [...this.valuesOf(node.whenTrue), ...this.valuesOf(node.whenFalse)];
     if (ts.isBinaryExpression(node)) return [...this.valuesOf(node.left), ...this.valuesOf(node.right)];
-    if (
-      ts.isParenthesizedExpression(node) ||
-      ts.isAsExpression(node) ||
-      ts.isSatisfiesExpression(node) ||
-      ts.isNonNullExpression(node) ||
-      ts.isAwaitExpression(node)
-    )
-      return this.valuesOf(node.expression);
+    if (isWrapper(node)) return this.valuesOf(node.expression);
     if (ts.isIdentifier(node) || ts.isPropertyAccessExpression(node)) {
       const declared = this.#declarationOf(ts.isIdentifier(node) ? node : node.name);
       return declared &&

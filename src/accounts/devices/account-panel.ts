@@ -17,7 +17,7 @@ export function createDevicePanel(database: Database): AccountPanel {
       { name: 'token', label: 'Token', kind: 'code' },
       { name: 'lastSeenAt', label: 'Last registered', kind: 'time' },
     ],
-    empty: 'Receives no push notifications. The app registers a device with POST /api/auth/devices.',
+    empty: 'Receives no push notifications. A device appears here as soon as the app registers it.',
     async read(userId) {
       const devices = await listDevices(database, userId);
       return {

@@ -1,25 +1,7 @@
 import type { Database } from '../../platform/data/postgres/database.ts';
 import { isId } from '../../platform/helpers/ids.ts';
+import type { RegisteredDevice } from './responses.ts';
 import { type DevicePlatform, maskToken, SIMULATED_PREFIX } from './token.ts';
-
-/** A device of any user, as administrators see it. Times are ISO 8601. */
-interface RegisteredDevice {
-  id: string;
-  user: string;
-  platform: DevicePlatform;
-  name: string | null;
-  appVersion: string | null;
-  locale: string | null;
-  /** Masked. */
-  token: string;
-  /** Whether nothing leaves the machine when a push is sent to it. */
-  isSimulated: boolean;
-  /** `signed-in`: bound to a session; `expired`: its session has expired, so the next send removes it; `unbound`: without a session. */
-  state: 'signed-in' | 'expired' | 'unbound';
-  createdAt: string;
-  /** Time of the last registration. */
-  lastSeenAt: string;
-}
 
 const SELECT = `
   select d.id, d.user_id, d.platform, d.name, d.app_version, d.locale, d.token, s.expires_at > now(), d.created_at, d.last_seen_at

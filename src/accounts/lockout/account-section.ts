@@ -1,5 +1,6 @@
-import type { AccountSection, PanelRow } from '../../declare/account-panel.ts';
+import type { AccountSection } from '../../declare/account-panel.ts';
 import type { Host } from '../../declare/host.ts';
+import type { PanelRow } from '../../declare/panel-content.ts';
 import { ownLockoutError, validationError } from '../../platform/helpers/errors.ts';
 import type { Users } from '../users/users.ts';
 import { type Lockout, signInLockoutName } from './lockout.ts';

@@ -1,6 +1,7 @@
-import type { AccountPanel, PanelValue } from '../../declare/account-panel.ts';
+import type { AccountPanel } from '../../declare/account-panel.ts';
 import type { Accounts } from '../../declare/accounts.ts';
 import type { Host } from '../../declare/host.ts';
+import type { PanelValue } from '../../declare/panel-content.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
 import { isId } from '../../platform/helpers/ids.ts';
 import { addressOf } from '../../platform/http/client-address.ts';

@@ -95,8 +95,7 @@ async function findPages(url: string): Promise<string[]> {
 
 function describeRateLimits(rateLimits: string): string {
   return rateLimits === 'off'
-    ? `Rate limits do not apply to clients on this machine: LOOPBACK_RATE_LIMITS=off, which belfry dev sets.
-To enable them as in production: LOOPBACK_RATE_LIMITS=on npx belfry dev`
+    ? 'Rate limits are off on this machine; LOOPBACK_RATE_LIMITS=on npx belfry dev applies them as in production.'
     : `Rate limits apply as in production: LOOPBACK_RATE_LIMITS=${rateLimits}.`;
 }
 

@@ -5,7 +5,8 @@ import {
   writeInBatches,
 } from '../../extension/index.ts';
 import { createVisibleChangesFilter } from './reading/visible-entries.ts';
-import { type Changes, ENTRIES_WITH_VALUES, restoreSealedValues } from './trail/entry.ts';
+import { ENTRIES_WITH_VALUES, restoreSealedValues } from './trail/entry.ts';
+import type { Changes } from './trail/responses.ts';
 import { ERASE_VALUES } from './trail/sql.ts';
 
 const ROWS_AT_ONCE = 500;

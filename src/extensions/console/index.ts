@@ -28,7 +28,7 @@ import { dataRoutes } from './data/routes.ts';
 import { createJobsTab } from './jobs/tab.ts';
 import { createMailsTab } from './mails/tab.ts';
 import { createOperationsTab } from './operations/tab.ts';
-import { overviewRoute } from './overview/route.ts';
+import { overviewRoute } from './overview/overview.ts';
 import { ASSETS, pageFileRoutes } from './page-files.ts';
 import { createPushTab } from './push/tab.ts';
 import { createReferenceTab } from './reference/tab.ts';

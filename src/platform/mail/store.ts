@@ -5,6 +5,7 @@ import { index, integer, jsonb, pgTable, sql, text, timestamptz } from '../data/
 import { isId } from '../helpers/ids.ts';
 import { LeaseLostError } from '../work/leased-work/lease.ts';
 import { createOverdueSearch, type OverdueSearch } from '../work/leased-work/overdue-search.ts';
+import type { MailProgress } from './listed.ts';
 import type { CompleteMail, MailContent } from './message.ts';
 
 /** E-mails to be sent, and for a while the results of sent ones. */
@@ -146,16 +147,6 @@ export interface CapturedMail extends CompleteMail {
   kind: string | null;
   /** When the e-mail was requested, ISO 8601. */
   createdAt: string;
-}
-
-/** What has become of an e-mail. */
-export interface MailProgress {
-  status: 'queued' | 'sent' | 'captured' | 'failed';
-  attempts: number;
-  /** The earliest time of the next attempt, ISO 8601. */
-  dueAt: string;
-  /** The error of the last attempt, which may contain the recipient; null: none has failed. */
-  error: string | null;
 }
 
 type CapturedRow = [id: string, to: string, content: string, kind: string | null, createdAt: string];

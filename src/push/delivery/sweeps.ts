@@ -1,8 +1,10 @@
+import type { Database } from '../../platform/data/postgres/database.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { type Backlog, createBacklogReader } from '../../platform/work/leased-work/backlog.ts';
 import { createOverdueSearch } from '../../platform/work/leased-work/overdue-search.ts';
 import { createReclaimSweep, createRetentionSweep } from '../../platform/work/leased-work/sweeps.ts';
 import type { Sweep } from '../../platform/work/outbox/relay.ts';
-import { AUDIENCE_QUEUE, createAudienceJob, enqueueChunks } from '../send/jobs.ts';
+import { AUDIENCE_QUEUE, createAudienceJob, enqueueChunks, isPushQueue } from '../send/jobs.ts';
 
 const RETENTION_DAYS = 30;
 const JOBS_PER_SWEEP = 1000;
@@ -84,3 +86,17 @@ export function createPushSweeps(
     }),
   ];
 }
+
+// Uses push_chunks_open_index.
+const DUE_PUSHES = `
+  select min(due_at) from push_chunks
+  where finished_at is null and due_at <= now() and (claimed_until is null or claimed_until <= now())
+  group by push_id order by 1`;
+
+/** The pushes that have devices to send to, and no worker that does. */
+export const createPushBacklog = (database: Database): Backlog<'push-worker'> => ({
+  role: 'push-worker',
+  names: ['push message', 'push messages'],
+  ownsQueue: isPushQueue,
+  read: createBacklogReader(database, DUE_PUSHES),
+});

@@ -1,33 +1,9 @@
 import type { PushResult } from '../../declare/push.ts';
 import type { Database } from '../../platform/data/postgres/database.ts';
+import type { PushSummary } from './responses.ts';
 
 /** Up to this number of devices, a list has the number of taps and late failures: they are counted in the results of the push. */
 const MAX_COUNTED_DEVICES = 1000;
-
-/** The recipients of a push as its sender named them; none for large audiences. */
-export interface PushAudience {
-  /** The number of users in `to`. */
-  users: number;
-  /** The number of devices in `deviceIds`. */
-  devices: number;
-  /** The user, if there is exactly one. */
-  user: string | null;
-}
-
-/** A push in a list. Times are ISO 8601. */
-export interface PushSummary {
-  id: string;
-  status: PushResult['status'];
-  /** The texts of the message. */
-  title: string | null;
-  body: string | null;
-  isSilent: boolean;
-  audience: PushAudience;
-  createdAt: string;
-  finishedAt: string | null;
-  /** `opened` and `failedLater` are null for pushes to more than 1,000 devices. `failedLater`: reported by the provider afterwards. */
-  counts: { devices: number; accepted: number; opened: number | null; failedLater: number | null };
-}
 
 /** The number of elements of a member that is a text or an array. */
 const sizeSql = (member: string) =>

@@ -1,6 +1,7 @@
 import type { DevicePlatform } from '../../accounts/devices/index.ts';
 import type { Database } from '../../platform/data/postgres/database.ts';
-import { DEVICE_COLUMNS, type DeviceHistory, type DeviceRow, serializeDeviceHistory } from './read-push.ts';
+import { DEVICE_COLUMNS, type DeviceRow, serializeDeviceHistory } from './read-push.ts';
+import type { PushChunk, PushOfDevice, RemovedDevice } from './responses.ts';
 
 const MAX_CHUNKS = 50;
 const MAX_PUSHES_OF_DEVICE = 20;
@@ -8,21 +9,6 @@ const MAX_REMOVED = 100;
 /** The pushes, with their devices, that are searched for removed devices. */
 const SEARCHED_PUSHES = 100;
 const SEARCHED_DEVICES = 1000;
-
-/** A part of a push that one worker sends with one transport. Times are ISO 8601. */
-export interface PushChunk {
-  chunk: number;
-  /** Null if no transport accepts its devices. */
-  transport: string | null;
-  devices: number;
-  /** How often a worker has claimed it: more than once after retries, or if a worker was lost. */
-  claims: number;
-  /** The time of the next try; null if the chunk is finished. */
-  dueAt: string | null;
-  /** When every device had been tried once. */
-  answeredAt: string | null;
-  finishedAt: string | null;
-}
 
 const CHUNKS = `
   select chunk, transport, last_position - first_position + 1, attempts, case when finished_at is null then due_at end, answered_at,
@@ -47,31 +33,13 @@ const OF_DEVICE = `
   order by p.created_at desc, p.id desc`;
 
 /** Reads the newest pushes to a device, each with its timeline. */
-export async function readPushesOfDevice(
-  database: Database,
-  deviceId: string,
-): Promise<(DeviceHistory & { push: string; title: string | null; body: string | null })[]> {
+export async function readPushesOfDevice(database: Database, deviceId: string): Promise<PushOfDevice[]> {
   type Row = [...DeviceRow, push: string, title: string | null, body: string | null];
   const rows = await database.readSlowly<Row>({ text: OF_DEVICE, values: [deviceId] });
   return rows.map((row) => {
     const [push, title, body] = row.slice(-3) as [string, string | null, string | null];
     return { ...serializeDeviceHistory(row.slice(0, -3) as DeviceRow), push, title, body };
   });
-}
-
-/** A device that is no longer registered, with the last failure of a push to it. */
-export interface RemovedDevice {
-  id: string;
-  user: string | null;
-  name: string | null;
-  platform: DevicePlatform;
-  /** Masked. */
-  token: string;
-  /** What the provider said. */
-  error: string | null;
-  /** ISO 8601. */
-  failedAt: string;
-  push: string;
 }
 
 // Reads a bounded number of results, by the primary key.

@@ -1,39 +1,7 @@
 import type { DevicePlatform } from '../../accounts/devices/index.ts';
 import type { PushResult } from '../../declare/push.ts';
 import type { Database } from '../../platform/data/postgres/database.ts';
-
-/** An event in the timeline of a device, in chronological order. */
-interface TimelineEntry {
-  at: string;
-  /**
-   * `queued`; `sent`: passed to its transport; `accepted` or `refused`: the provider's result; `retry`: time of the next try;
-   * `receipt`: the provider reported later; `opened`.
-   */
-  event: 'queued' | 'sent' | 'accepted' | 'refused' | 'retry' | 'receipt' | 'opened';
-  /** Set for the event `receipt`: whether the provider reported a success. */
-  ok?: boolean;
-  /** The provider's id of the notification. */
-  id?: string;
-  error?: string;
-}
-
-/** A device of a push, with the timeline of its notification. */
-export interface DeviceHistory {
-  /** The id of the device; null for a raw token. */
-  device: string | null;
-  user: string | null;
-  /** The name of the device when the push was sent. */
-  name: string | null;
-  platform: DevicePlatform;
-  /** The token of the device, masked. */
-  token: string;
-  /** The name of the transport; null if no transport accepts the device, or if the transport is not known yet. */
-  transport: string | null;
-  /** Whether the provider accepted the notification; null before the first result. */
-  ok: boolean | null;
-  error: string | null;
-  timeline: TimelineEntry[];
-}
+import type { DeviceHistory, PushDetails, TimelineEntry } from './responses.ts';
 
 interface EarlierTry {
   sentAt: string;
@@ -124,37 +92,6 @@ const SELECT_DEVICES = `
   from pushes p join push_results r on r.push_id = p.id
   left join push_chunks c on c.push_id = r.push_id and r.position between c.first_position and c.last_position
   where p.id = $1 order by r.position limit $2 offset $3`;
-
-/** Device counts of a push by state. */
-interface PushCounts {
-  /** Devices found so far. */
-  devices: number;
-  /** Devices not tried yet. */
-  queued: number;
-  /** Devices for which the provider accepted the push, or the push was captured. */
-  accepted: number;
-  /** Devices for which the push failed for good. */
-  failed: number;
-  /** Devices for which the push failed and will be retried. */
-  retrying: number;
-  /** Devices with a later report of the provider. */
-  receipts: number;
-  /** Devices for which the provider reported later that the notification failed. */
-  receiptsFailed: number;
-  opened: number;
-}
-
-/** A push with one page of its devices. */
-interface PushDetails {
-  id: string;
-  status: PushResult['status'];
-  message: Record<string, unknown>;
-  createdAt: string;
-  expiresAt: string | null;
-  finishedAt: string | null;
-  counts: PushCounts;
-  devices: DeviceHistory[];
-}
 
 /**
  * Reads a push with one page of its devices, in the order they were found.

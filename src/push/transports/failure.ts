@@ -7,7 +7,7 @@ export type FailureClass = 'gone' | 'misconfigured' | 'retryable' | 'permanent';
 /** The failure of one notification, reported by the provider or by the connection to it. */
 export interface Failure {
   class: FailureClass;
-  /** The error in one word, such as `MessageTooBig`, the same for all providers. docs/send/push.md lists these words. */
+  /** The error in one word, such as `MessageTooBig`, the same for all providers. docs/extend/push-transports.md lists these words. */
   name: string;
   /** The provider's error text. */
   detail?: string | undefined;

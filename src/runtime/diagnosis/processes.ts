@@ -5,7 +5,7 @@ import { type Finding, failure, warning } from '../../platform/observability/fin
 import type { Platform } from '../../platform/platform.ts';
 import type { BacklogState } from '../../platform/work/leased-work/backlog.ts';
 import { MAX_COUNTED_ROWS, readOutboxState } from '../../platform/work/outbox/state.ts';
-import type { RunningProcess } from '../../platform/work/processes/registry.ts';
+import type { RunningProcess } from '../../platform/work/processes/facts.ts';
 
 /** What the checks of processes need of an app. */
 export type WorkParts = Pick<FeatureParts, 'workers' | 'backlogs'>;

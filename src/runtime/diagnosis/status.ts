@@ -8,8 +8,9 @@ import { type Finding, failure, warning } from '../../platform/observability/fin
 import type { Platform } from '../../platform/platform.ts';
 import type { BacklogState } from '../../platform/work/leased-work/backlog.ts';
 import { MAX_OUTBOX_SECONDS } from '../../platform/work/outbox/state.ts';
-import { describeVersions, type ProcessList, readProcesses } from '../../platform/work/processes/list.ts';
-import { MAX_QUEUE_SECONDS, type QueueState, readQueues } from '../../platform/work/queues/state.ts';
+import type { ProcessList, QueueState } from '../../platform/work/processes/facts.ts';
+import { describeVersions, readProcesses } from '../../platform/work/processes/list.ts';
+import { MAX_QUEUE_SECONDS, readQueues } from '../../platform/work/queues/state.ts';
 import { type DiagnosedApp, type DiagnoseOptions, describeRedisFailure, diagnoseFeatures } from './diagnose.ts';
 import { diagnoseMigrations } from './migrations.ts';
 import { describePostgresFailure } from './postgres.ts';

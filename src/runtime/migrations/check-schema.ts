@@ -106,13 +106,23 @@ export async function findMissingSchemaParts(
   return rows.map(([missing]) => missing);
 }
 
-/** Checks that the database has all declared parts. @throws StartupError naming missing parts and the command that adds them */
-export async function assertSchemaMatchesDeclarations(database: Database, schema: DeclaredSchema): Promise<void> {
+/**
+ * Checks that the database has all declared parts.
+ *
+ * @param isDevelopment whether `belfry dev` may be about to add what is missing
+ * @throws StartupError naming missing parts and what adds them
+ */
+export async function assertSchemaMatchesDeclarations(
+  database: Database,
+  schema: DeclaredSchema,
+  isDevelopment = false,
+): Promise<void> {
   const missing = await findMissingSchemaParts(database, schema);
   if (missing.length === 0) return;
   const listed = missing.slice(0, 10).join(', ') + (missing.length > 10 ? ` and ${missing.length - 10} more` : '');
   throw new StartupError('The database does not match the declarations:', [
     `missing: ${listed}`,
-    'to fix it, run npx belfry migration generate (if the declarations changed), then npx belfry migrate',
+    ...(isDevelopment ? ['npx belfry dev adds it while it restarts: run this command again when it listens'] : []),
+    `${isDevelopment ? 'for a database without belfry dev' : 'to fix it'}, run npx belfry migration generate (if the declarations changed), then npx belfry migrate`,
   ]);
 }

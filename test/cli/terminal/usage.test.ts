@@ -83,7 +83,7 @@ test.each(['--version', '--help', 'admin create --help', 'doctor --jsno'])(
     const others = files.filter((file) => !/^(src\/cli|node_modules\/commander)\//.test(file));
     expect(others.toSorted()).toEqual([
       'node_modules/inflection/lib/inflection.js',
-      'src/declare/job-queue.ts',
+      'src/declare/job-record.ts',
       'src/declare/naming.ts',
       'src/declare/process-role.ts',
       'src/dev-servers/on-stop-request.ts',

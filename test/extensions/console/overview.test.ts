@@ -150,12 +150,12 @@ test('failed jobs are a concern until they are retried or removed', async () => 
   await expect.poll(() => readConcern('job')).toBeUndefined();
 });
 
-test('endpoints that fail or were disabled, and failed deliveries, are concerns; what their owner disabled is none', async () => {
+test('endpoints that fail, are retried or were disabled, and failed deliveries, are concerns; what their owner disabled is none', async () => {
   const { id } = await person('Ada');
   await query(
-    `insert into webhook_endpoints (id, owner_id, url, events, scope, secret, enabled, disabled_reason, consecutive_failures)
-     select lpad(g::text, 24, '0'), $1, 'https://example.com/hook-SECRET', '{fixture.*}', 'own', 'x', g < 3, (array[null, null, 'failing', 'manual'])[g], case when g < 3 then 3 else 0 end
-     from generate_series(1, 4) g`,
+    `insert into webhook_endpoints (id, owner_id, url, events, scope, secret, enabled, disabled_reason, consecutive_failures, last_failure_at)
+     select lpad(g::text, 24, '0'), $1, 'https://example.com/hook-SECRET', '{fixture.*}', 'own', 'x', g not in (3, 4), (array[null, null, 'failing', 'manual', null])[g], case when g < 3 then 3 else 0 end, now()
+     from generate_series(1, 5) g`,
     [id],
   );
   await query(
@@ -172,20 +172,26 @@ test('endpoints that fail or were disabled, and failed deliveries, are concerns;
     message: '1 webhook endpoint was disabled automatically',
     href: '/console/webhooks/endpoints?state=disabled',
   });
+  expect(await readConcern('last attempt')).toEqual({
+    level: 'warning',
+    message: '1 webhook endpoint failed at its last attempt',
+    href: '/console/webhooks/endpoints?state=retrying',
+  });
   expect(await readConcern('deliveries')).toEqual({
     level: 'warning',
     message: '2 deliveries of the last 24 hours failed in all attempts',
     href: '/console/webhooks/deliveries?status=failed',
   });
   const inGerman = (await call('GET', OVERVIEW, undefined, { 'belfry-language': 'de' })).body.data.concerns;
-  expect(inGerman.map(({ message }: { message: string }) => message)).toEqual([
+  const shown = inGerman.filter(({ href }: { href: string }) => href.startsWith('/console/webhooks'));
+  expect(shown.map(({ message }: { message: string }) => message)).toEqual([
     '2 Webhook-Endpunkte schlagen fehl',
     '1 Webhook-Endpunkt wurde automatisch deaktiviert',
+    'Bei 1 Webhook-Endpunkt ist der letzte Versuch fehlgeschlagen',
     '2 Zustellungen der letzten 24 Stunden sind in allen Versuchen fehlgeschlagen',
   ]);
-  const { concerns } = await read();
-  expect(concerns.map(({ level }: { level: string }) => level)).toEqual(['error', 'error', 'warning']);
-  expect(JSON.stringify(concerns)).not.toContain('SECRET');
+  expect(shown.map(({ level }: { level: string }) => level)).toEqual(['error', 'error', 'warning', 'warning']);
+  expect(JSON.stringify(inGerman)).not.toContain('SECRET');
   await query('delete from webhook_endpoints');
 });
 

@@ -20,6 +20,7 @@ test.each<[accepted: string, expected: string]>([
   ['en;q=0.4, de;q=0.5', 'de'],
   ['en;q=0.5, de;q=0.4', 'en'],
   ['de;q=0, en', 'en'],
+  ['de;q=abc, en;q=0.1', 'en'],
   ['*', 'en'],
   ['*;q=0.1, de', 'de'],
   ['en, de', 'en'],

@@ -50,10 +50,10 @@ async function registerPhone() {
   return { ann, device: body.data.id as string };
 }
 
-test('the example in docs/send/push.md matches this fixture', () => {
+test('the example in docs/extend/push-transports.md matches this fixture', () => {
   const root = join(import.meta.dirname, '..', '..', '..');
   const fixture = readFileSync(join(root, 'test', 'fixtures', 'expo-transport.ts'), 'utf8');
-  expect(readFileSync(join(root, 'docs', 'send', 'push.md'), 'utf8')).toContain(
+  expect(readFileSync(join(root, 'docs', 'extend', 'push-transports.md'), 'utf8')).toContain(
     `\`\`\`ts\n${fixture.replace('../../src/index.ts', 'belfry')}\`\`\``,
   );
 });

@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest';
-import { defineResource, f } from '../../../src/index.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { createApp, defineResource, f } from '../../../src/index.ts';
 import { createMigrationProject } from '../../support/database/migration-project.ts';
 
 const post = defineResource('post', {
@@ -9,6 +9,16 @@ const post = defineResource('post', {
 test('an app refuses to start on an empty database, and names what is missing and the command that fixes it', async () => {
   const project = await createMigrationProject();
   await expect(project.app(post).start({ port: 0 })).rejects.toThrow(/missing: .*table posts[\s\S]*npx belfry migrate/);
+});
+
+test('a command during a restart of belfry dev is told to wait for its tables, and one in production to migrate', async () => {
+  const project = await createMigrationProject();
+  const app = createApp({ resources: [post] }, { ...project.env, NODE_ENV: 'development' });
+  onTestFinished(() => app.close());
+  await expect(app.bulk.ready()).rejects.toThrow(
+    /npx belfry dev adds it while it restarts: .*\n.*without belfry dev, run/,
+  );
+  await expect(project.app(post).bulk.ready()).rejects.not.toThrow('belfry dev');
 });
 
 test.each([

@@ -11,6 +11,7 @@ export const SLOW_FILES = [
   'test/api/api-command.test.ts',
   'test/readme.test.ts',
   'test/contributing.test.ts',
+  'test/docs/tutorial.test.ts',
   'test/runtime/http/slow-readers.test.ts',
   'test/platform/data/redis/stop.test.ts',
   'test/jobs/crashes.test.ts',

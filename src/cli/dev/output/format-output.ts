@@ -2,7 +2,6 @@ import { stripVTControlCharacters, styleText } from 'node:util';
 import { stripControlCharacters } from '../../terminal/terminal.ts';
 import { formatLogLine, parseLogLine } from './log-line.ts';
 import { findPlace, formatExcerpt, formatPlace, type OwnCode, type Place } from './source.ts';
-import { formatStack, isFrame } from './stack.ts';
 
 /** Parts of a stack, or of a line, may arrive apart. */
 const WAIT_MS = 30;
@@ -13,6 +12,34 @@ const UNCAUGHT = /^((?:file:\/\/\/|node:|\/)[^\s()]+:\d+)$/;
 const AFTER_UNCAUGHT = /^Node\.js v\d+\.\d+\.\d+$/;
 /** A line of Belfry that names the place of an error, and one of the compiler of the pages. */
 const ERROR_PLACES = [/^ {2}- .* \(([^\s()]+:\d+(?::\d+)?)\)$/, /^(?: {2}- )?(\S+:\d+:\d+): ERROR: /];
+
+const FRAME =
+  /^\s+at (?:.*?\()?((?:file:\/\/\/|node:|[A-Za-z]:\\|\/)?[^\s()]+:\d+(?::\d+)?|<anonymous>|native|index \d+)\)?( \{)?$/;
+
+/** The line of Node.js for frames that the stack of the cause has, too. */
+const OMITTED = /^\s+\.\.\. \d+ lines matching cause stack trace \.\.\.$/;
+
+/** Whether a line is one of a stack: `    at check (file:///srv/app/src/app.ts:12:5)`. */
+const isFrame = (line: string): boolean => FRAME.test(line) || OMITTED.test(line);
+
+/**
+ * Leaves out the frames of a stack within Node.js, Belfry and other packages, and names files relative to the app. A stack without a frame in the
+ * app's own code stays whole.
+ *
+ * @returns `origin`: where the error comes from in the app's own code
+ */
+function formatStack(frames: readonly string[], code: OwnCode): { origin: Place | undefined; lines: string[] } {
+  const own = frames.flatMap((line) => {
+    const text = FRAME.exec(line)?.[1];
+    const place = text === undefined ? undefined : findPlace(text, code);
+    return text === undefined || place === undefined ? [] : [{ place, line: line.replace(text, formatPlace(place)) }];
+  });
+  if (own[0] === undefined) return { origin: undefined, lines: [...frames] };
+  const lines = own.map(({ line }) => line);
+  // The fields of the error follow.
+  if (frames.at(-1)!.endsWith(' {') && !lines.at(-1)!.endsWith(' {')) lines.push('    {');
+  return { origin: own[0].place, lines };
+}
 
 /** Formats the output of an app. */
 export interface OutputFormatter {

@@ -1,5 +1,6 @@
 import { type ConsoleTab, type ExtensionHost, type RouteContext, withMeta } from '../../../extension/index.ts';
 import { createPageReader, type ListQuery, listQuery, toEntryPage, toPublicEntry } from '../reading/query.ts';
+import type { AuditFacts, ListedEntry, VerificationResult } from '../trail/responses.ts';
 import { createTrailVerifier } from '../trail/verify.ts';
 import { actionChoices, actionInWords } from './words.ts';
 
@@ -32,17 +33,19 @@ export function createAuditTab(
     const query = ctx.query as unknown as ListQuery;
     const { page, next } = toEntryPage(await readPage(query, settings.http.pageBytes), query.limit);
     const { text } = languages.for(ctx.req);
-    const entries = page.map((entry) => ({ ...toPublicEntry(entry), words: text(actionInWords(entry.action)) }));
+    const entries = page.map(
+      (entry): ListedEntry => ({ ...toPublicEntry(entry), words: text(actionInWords(entry.action)) }),
+    );
     return withMeta(entries, { limit: query.limit, next });
   }
 
-  async function readFacts({ req }: RouteContext) {
+  async function readFacts({ req }: RouteContext): Promise<AuditFacts> {
     const rows = await database.readSlowly<[actions: string[], resources: string[]]>({ text: CONTENT, values: [] });
     const [actions, content] = rows[0]!;
     return { keepDays, audited, actions: actionChoices(actions, languages.for(req).text), resources: content };
   }
 
-  async function verifyTrail() {
+  async function verifyTrail(): Promise<VerificationResult> {
     const { rows, broken, guarded } = await verify();
     return { rows, broken: broken ?? null, guarded };
   }

@@ -13,6 +13,7 @@ import {
   VALUES_COLUMNS,
   type ValuesColumns,
 } from '../trail/entry.ts';
+import type { AuditEntry } from '../trail/responses.ts';
 
 const CURSOR_FORMAT = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) (\d{1,15})$/;
 
@@ -136,6 +137,6 @@ export function toEntryPage({ records, isCut }: Pick<MeasuredPage<Entry>, 'recor
 }
 
 /** The entry without the hashes that chain it to others. */
-export function toPublicEntry({ previousHash: _, hash: __, ...entry }: Entry): Omit<Entry, 'previousHash' | 'hash'> {
+export function toPublicEntry({ previousHash: _, hash: __, ...entry }: Entry): AuditEntry {
   return entry;
 }

@@ -10,7 +10,8 @@ import {
   type StoredRecord,
   type Viewer,
 } from '../../../extension/index.ts';
-import type { Changes, Entry } from '../trail/entry.ts';
+import type { Entry } from '../trail/entry.ts';
+import type { Changes } from '../trail/responses.ts';
 
 /** Returns the changes of an entry that a reader may see. */
 type FilterVisibleChanges = (entry: Pick<Entry, 'resource' | 'changes'>, reader: Viewer | undefined) => Changes | null;

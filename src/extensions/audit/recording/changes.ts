@@ -7,7 +7,7 @@ import {
   type ResourceGateway,
   type StoredRecord,
 } from '../../../extension/index.ts';
-import type { Changes, FieldChange } from '../trail/entry.ts';
+import type { Changes, FieldChange } from '../trail/responses.ts';
 import { compileMask } from './mask.ts';
 
 /** Returns whether the values of a field must never be recorded. */

@@ -2,7 +2,8 @@ import { hash, randomBytes } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createSerialQueue, type Executor } from '../../../extension/index.ts';
 import { toCanonicalJson } from '../../../platform/helpers/json/canonical-json.ts';
-import type { AuditEvent, Changes, Entry, FieldChange } from './entry.ts';
+import type { AuditEvent, Entry } from './entry.ts';
+import type { Changes, FieldChange } from './responses.ts';
 import { COPY_ENTRIES, COPY_VALUES, LOCK_CHAIN, SELECT_LAST_ENTRY, toCopyColumns } from './sql.ts';
 
 /** The previous hash of the first row of a chain. */

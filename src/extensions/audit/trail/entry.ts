@@ -1,39 +1,14 @@
 import { valueSizeSql } from '../../../records/query/sql/within-bytes.ts';
-
-/**
- * The change of a field. `changed`: the values are never recorded. `sha256`: the seal (a salted hash) of values that are in
- * `audit_values` until an erasure removes them.
- */
-export type FieldChange = { from?: unknown; to?: unknown } | { changed: true } | { sha256: string };
-
-/** The changes of a record, by field. */
-export type Changes = Record<string, FieldChange>;
+import type { AuditEntry, Changes, FieldChange } from './responses.ts';
 
 /** An event to record, before it has a position in the chain. */
-export interface AuditEvent {
-  /** ISO 8601 with milliseconds. */
-  at: string;
-  action: string;
-  resource: string | null;
-  record: string | null;
-  /** The id of the user who performed the action. */
-  user: string | null;
-  /** How the user was authenticated; `system` for code that did not act for a user. */
-  via: string | null;
-  /** The id of the session or key. */
-  credential: string | null;
-  ip: string | null;
-  requestId: string | null;
-  changes: Changes | null;
-  details: Record<string, unknown> | null;
+export interface AuditEvent extends Omit<AuditEntry, 'id'> {
   /** Fields whose values an erasure of the record's owner removes. */
   erasable?: { owner: string; fields: readonly string[] } | undefined;
 }
 
 /** A row of the audit trail. */
-export interface Entry extends Omit<AuditEvent, 'erasable'> {
-  /** The position of the row in the chain, from 1, without gaps. */
-  id: number;
+export interface Entry extends AuditEntry {
   previousHash: string;
   hash: string;
 }

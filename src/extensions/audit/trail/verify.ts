@@ -2,19 +2,11 @@ import type { Database } from '../../../extension/index.ts';
 import type { ChainLink } from './chain.ts';
 import { createSeal, GENESIS, hashEntry } from './chain.ts';
 import { type EntryRow, toEntry, type ValuesColumns } from './entry.ts';
+import type { BrokenRow } from './responses.ts';
 import { COUNT_TRIGGERS, SELECT_ANCHOR, SELECT_ENTRIES_AFTER } from './sql.ts';
 
 const ROWS_AT_ONCE = 500;
 const TRIGGER_COUNT = 4;
-
-/**
- * The first invalid row: `missing` (possibly with more rows after it), `changed`, or `unlinked` (it does not match the row before
- * it).
- */
-export interface BrokenRow {
-  id: number;
-  fault: 'missing' | 'changed' | 'unlinked';
-}
 
 /** The result of a verification. */
 export interface Verification {

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { z } from 'zod';
 import {
   type ConfigErrors,
   type ConsoleRoute,
@@ -18,6 +19,8 @@ const ID = /^[a-z]+(-[a-z]+)*$/;
 const ACTION = /^[a-z][A-Za-z]*$/;
 /** The tabs whose pages are part of the console. */
 const BUILT = new Set(['accounts', 'audit', 'jobs', 'mails', 'operations', 'push', 'reference', 'webhooks']);
+/** The query, and the body, of routes that declare none: what a request names there is refused, not ignored. */
+export const NO_FIELDS = z.strictObject({});
 /** Names below `/console` and `/console/api` that tabs cannot have. */
 const RESERVED = new Set([
   'api',
@@ -110,12 +113,12 @@ export function serveTab(
       findFiles: async () => (page === undefined ? findBuiltTab(id) : files),
     },
     assets,
-    routes: routes.map(({ method, path, input, query, status, ...route }) => ({
+    routes: routes.map(({ method, path, input = NO_FIELDS, query = NO_FIELDS, status, ...route }) => ({
       ...access,
       method,
       path: `${HOME}/api/${id}${path}`,
-      ...(input && { input }),
-      ...(query && { query }),
+      ...(method !== 'GET' && { input }),
+      query,
       ...(status && { status }),
       handler: mode === 'production' ? recordAction({ method, path, ...route }, id, host) : checkFirst(route),
     })),

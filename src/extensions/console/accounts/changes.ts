@@ -12,7 +12,8 @@ import {
 import { secondFactorCode } from '../access/second-factor.ts';
 import { withClientInput } from '../data/context.ts';
 import { type AccountsTabContext, loadAccount } from './context.ts';
-import { type AccountInfo, toAccountInfo } from './list.ts';
+import { toAccountInfo } from './list.ts';
+import type { AccountInfo } from './responses.ts';
 
 const MAX_ROLES = 100;
 const MAX_ROLE = 100;

@@ -16,6 +16,7 @@ import {
 } from '../../../extension/index.ts';
 import { searchCondition } from '../data/labels.ts';
 import type { AccountFields, AccountsTabContext } from './context.ts';
+import type { AccountInfo, AccountItem } from './responses.ts';
 import { translateValue } from './translate-panels.ts';
 
 /** The query of the list. */
@@ -31,18 +32,6 @@ export const accountsQuery = z.strictObject({
 });
 
 type AccountsQuery = z.output<typeof accountsQuery>;
-
-/** What the tab shows of every account. */
-export interface AccountInfo {
-  id: string;
-  email: string;
-  name: string | null;
-  roles: readonly string[] | null;
-  isActive: boolean;
-  /** Null if the address is not verified, and if the app does not verify addresses. */
-  emailVerifiedAt: string | null;
-  createdAt: string | null;
-}
 
 const textOrNull = (value: unknown) => (typeof value === 'string' && value.trim() !== '' ? value : null);
 
@@ -122,6 +111,6 @@ export async function listAccounts(
     Object.fromEntries(
       columns.map(({ id, kind, values }) => [id, translateValue(values.get(user) ?? null, kind, text)]),
     );
-  const listed = page.map((account) => ({ ...account, summary: summaryOf(account.id) }));
+  const listed = page.map((account): AccountItem => ({ ...account, summary: summaryOf(account.id) }));
   return withMeta(listed, { limit: query.limit, next });
 }

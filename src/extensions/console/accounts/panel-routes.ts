@@ -17,6 +17,7 @@ import {
 } from '../../../extension/index.ts';
 import { secondFactorCode } from '../access/second-factor.ts';
 import { type AccountsTabContext, loadAccount } from './context.ts';
+import type { ShownAction, ShownForm, ShownPanel, ShownSection } from './responses.ts';
 import { translateColumns, translateContent, translateRows } from './translate-panels.ts';
 
 const ID = /^[a-z]+(-[a-z]+)*$/;
@@ -64,12 +65,15 @@ export function checkAccountPanels(
 }
 
 /** The parts of an action that the page needs. */
-function describeAction({ id, label, confirm, isDangerous = false, done }: PanelAction<never>, { text }: Translation) {
+function describeAction(
+  { id, label, confirm, isDangerous = false, done }: PanelAction<never>,
+  { text }: Translation,
+): ShownAction {
   const question = confirm === undefined ? null : { title: text(confirm.title), text: text(confirm.text) };
   return { id, label: text(label), confirm: question, isDangerous, done: text(done) };
 }
 
-const describeForm = ({ id, label, fields, done }: SectionForm, { text, members }: Translation) => ({
+const describeForm = ({ id, label, fields, done }: SectionForm, { text, members }: Translation): ShownForm => ({
   id,
   label: text(label),
   fields: fields.map((field) => members(field, ['label', 'hint'])),
@@ -77,7 +81,7 @@ const describeForm = ({ id, label, fields, done }: SectionForm, { text, members 
 });
 
 /** The parts of a section that the page needs. */
-export function describeSection(section: AccountSection, translation: Translation) {
+export function describeSection(section: AccountSection, translation: Translation): ShownSection {
   const { form, rowActions = [], columns, states, search, read: _, ...shown } = section;
   const { text, members } = translation;
   return {
@@ -91,7 +95,7 @@ export function describeSection(section: AccountSection, translation: Translatio
 }
 
 /** A panel with its content, as the page shows it. `error`: why there is no content. */
-function describePanel(panel: AccountPanel, translation: Translation) {
+function describePanel(panel: AccountPanel, translation: Translation): Omit<ShownPanel, 'error'> {
   const { id, label, columns = [], empty, rowActions = [], accountActions = [] } = panel;
   const { text } = translation;
   return {
@@ -110,9 +114,9 @@ export async function readPanels(
   panels: readonly AccountPanel[],
   userId: string,
   translation: Translation,
-): Promise<unknown[]> {
+): Promise<ShownPanel[]> {
   const results = await Promise.allSettled(panels.map((panel) => panel.read(userId)));
-  return panels.flatMap((panel, i): object[] => {
+  return panels.flatMap((panel, i): ShownPanel[] => {
     const result = results[i]!;
     const described = describePanel(panel, translation);
     if (result.status === 'rejected') {

@@ -20,6 +20,7 @@ import {
 import { type AccountsTabContext, loadAccount, readAccountFields } from './context.ts';
 import { accountsQuery, listAccounts, panelsWithSummary, toAccountInfo } from './list.ts';
 import { checkAccountPanels, describeSection, panelRoutes, readPanels, sectionRoutes } from './panel-routes.ts';
+import type { Account, AccountFacts } from './responses.ts';
 import { shownKind } from './translate-panels.ts';
 
 const isReadOnly = ({ rowActions = [], accountActions = [] }: AccountPanel) =>
@@ -40,7 +41,7 @@ export function createAccountsTab(host: ExtensionHost, users: ResourceGateway, e
   const context: AccountsTabContext = { host, users, fields };
   const summaries = panelsWithSummary(panels);
 
-  const readFacts = ({ req }: RouteContext) => {
+  const readFacts = ({ req }: RouteContext): AccountFacts => {
     const translation = host.languages.for(req);
     return {
       ...facts,
@@ -58,7 +59,7 @@ export function createAccountsTab(host: ExtensionHost, users: ResourceGateway, e
     hasVerification: fields.hasVerification,
   };
 
-  async function readAccount({ params, user: viewer, req }: RouteContext) {
+  async function readAccount({ params, user: viewer, req }: RouteContext): Promise<Account> {
     const id = params.id!;
     const user = await loadAccount(context, id);
     const isSelf = viewer?.id === id;

@@ -1,24 +1,11 @@
 import type { Fields, RouteContext } from '../../../extension/index.ts';
-import type { TabFiles } from '../../../platform/http/built-pages.ts';
 import type { TabLink } from '../access/tabs.ts';
 import { listAccountFields, listFieldsOfNewAccount } from './accounts.ts';
 import type { DataContext } from './context.ts';
 import { listFields } from './field-info.ts';
-import { labelOf, type RecordOption } from './labels.ts';
-import { describeResource, type ResourceInfo } from './resource-info.ts';
-
-/** What the pages of the console know about the app. */
-interface AppInfo {
-  name: string;
-  mode: 'development' | 'production';
-  /** The script that starts the console in this version. */
-  script: string;
-  /** The administrator who is signed in; null in development. */
-  user: RecordOption | null;
-  features: Record<'softDelete' | 'audit' | 'realtime' | 'files' | 'organisations' | 'signInPages', boolean>;
-  tabs: readonly (Omit<TabLink, 'findFiles'> & { page?: TabFiles })[];
-  resources: readonly ResourceInfo[];
-}
+import { labelOf } from './labels.ts';
+import { describeResource } from './resource-info.ts';
+import type { AppInfo } from './responses.ts';
 
 /** Creates the handler of `GET /app`. The description of the app is computed once, at the first request. */
 export function createAppInfoReader(

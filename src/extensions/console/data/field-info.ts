@@ -12,60 +12,7 @@ import {
   toWords,
 } from '../../../extension/index.ts';
 import { supportedOperatorsOf } from '../../../records/fields/field-type.ts';
-
-/** What the pages of the console know about a field. */
-export interface FieldInfo {
-  name: string;
-  /** The name for people. */
-  label: string;
-  /** The kind of its type: `string`, `date`, … */
-  type: string;
-  required: boolean;
-  /** Left out if there is none, or if a function computes it: then `computedDefault` is true. */
-  default?: unknown;
-  computedDefault?: true;
-  description?: string;
-  example?: unknown;
-  /** Of an enum. */
-  values?: readonly string[];
-  /** The name of the resource that a reference, or a list of references, leads to. */
-  target?: string;
-  /** The items of an array. */
-  inner?: FieldInfo;
-  /** The members of an object. */
-  shape?: FieldInfo[];
-  min?: number | string;
-  max?: number | string;
-  /** The source of the regular expression that texts must match. */
-  pattern?: string;
-  unique: boolean;
-  immutable: boolean;
-  readOnly: boolean;
-  hidden: boolean;
-  writeOnly: boolean;
-  encrypted: boolean;
-  /** Whether the field holds personal data. */
-  pii: boolean;
-  owner: boolean;
-  /** Whether the field holds the organisation that the record belongs to. */
-  tenant: boolean;
-  /** The text of the policy. */
-  visibleTo?: string;
-  /** The text of the policy. */
-  writableBy?: string;
-  /** The operators of filters in the console. */
-  operators: readonly Operator[];
-  /** The operators that clients of the API may use, which limit filters in "View as…". */
-  clientOperators: readonly Operator[];
-  sortable: boolean;
-  /** Whether clients of the API may sort by the field. */
-  clientSortable: boolean;
-  searchable: boolean;
-  file?: { maxBytes: number; types: readonly string[]; image: boolean; many: boolean };
-  deprecated?: FieldSpec['deprecated'];
-  /** Of users: whether the field is changed only in the Accounts tab, or is set here only in a new user. */
-  accounts?: 'never' | 'create';
-}
+import type { FieldInfo } from './responses.ts';
 
 /** The fields of a declaration, in its order. */
 export function listFields(fields: Fields): [name: string, spec: FieldSpec][] {

@@ -11,6 +11,7 @@ import { toNfc } from '../../../records/fields/text-rules.ts';
 import type { DataContext } from './context.ts';
 import { findTarget, isSecretField, listFields } from './field-info.ts';
 import { findTitle } from './resource-info.ts';
+import type { Labels, RecordOption } from './responses.ts';
 
 /** Maximum records of a resource that one response labels. */
 const MAX_LABELS = 500;
@@ -19,15 +20,6 @@ const MAX_LABEL_LENGTH = 200;
 const MAX_SEARCH_WORDS = 8;
 /** The id of a record, and the values of the fields in its title. */
 type LabelRow = [id: string, ...values: (string | null)[]];
-
-/** A record to choose in a picker. */
-export interface RecordOption {
-  id: string;
-  label: string;
-}
-
-/** The labels of records by id, by resource. */
-type Labels = Record<string, Record<string, string>>;
 
 /** The text that names a record: its title, else its id. */
 function labelWith(title: Title, id: string, values: Readonly<Record<string, unknown>>): string {
@@ -79,23 +71,37 @@ export async function readLabels(
   return Object.fromEntries(rows.map((row) => [row[0], toLabel(row)]));
 }
 
-/** Reads the labels of the records to which some records refer: one query for each resource. */
-export async function readReferenceLabels(
-  data: DataContext,
+/** A reference as a response has it: an id, or the expanded record. */
+type Reference = string | StoredRecord;
+
+/** Collects the references of some records by resource and id: up to `max` of each resource. */
+export function collectReferences(
   { declaration }: ResourceGateway,
-  records: readonly StoredRecord[],
-): Promise<Labels> {
-  const ids = new Map<string, Set<string>>();
+  records: readonly Readonly<Record<string, unknown>>[],
+  max = MAX_LABELS,
+): Map<string, Map<string, Reference>> {
+  const references = new Map<string, Map<string, Reference>>();
   for (const [name, spec] of listFields(declaration.fields as Fields)) {
     const target = findTarget(spec);
     if (target === undefined || isSecretField(spec)) continue;
-    const known = ids.get(target) ?? new Set();
-    for (const id of records.flatMap((record) => (record[name] as string | string[] | undefined) ?? []))
-      if (known.size < MAX_LABELS) known.add(id);
-    if (known.size > 0) ids.set(target, known);
+    const known = references.get(target) ?? new Map<string, Reference>();
+    for (const reference of records.flatMap((record) => (record[name] as Reference | Reference[] | undefined) ?? []))
+      if (known.size < max) known.set(typeof reference === 'string' ? reference : reference.id, reference);
+    if (known.size > 0) references.set(target, known);
   }
+  return references;
+}
+
+/** Reads the labels of the records to which some records refer: one query for each resource. */
+export async function readReferenceLabels(
+  data: DataContext,
+  gateway: ResourceGateway,
+  records: readonly StoredRecord[],
+): Promise<Labels> {
   const labels = await Promise.all(
-    [...ids].map(async ([target, of]) => [target, await readLabels(data, data.gateway(target), [...of])] as const),
+    [...collectReferences(gateway, records)].map(
+      async ([target, of]) => [target, await readLabels(data, data.gateway(target), [...of.keys()])] as const,
+    ),
   );
   return Object.fromEntries(labels);
 }
@@ -150,9 +156,15 @@ function pickerTexts({ declaration }: ResourceGateway): string[] {
   return [...names].map(textSql);
 }
 
+/** The SQL of the e-mail address that tells users with the same name apart. Null: no users, or an address that is not shown. */
+function emailSql({ users }: DataContext, { name, declaration }: ResourceGateway): string {
+  const spec = name === users.name && new Map(listFields(declaration.fields as Fields)).get('email');
+  return spec && !spec.hidden && !isSecretField(spec) ? textSql('email') : 'null';
+}
+
 /** Finds records for a picker, newest first: the record with this id, or those whose label or searchable texts contain the text. */
 export async function findRecordOptions(
-  { host }: DataContext,
+  data: DataContext,
   gateway: ResourceGateway,
   { q = '', limit }: { q?: string | undefined; limit: number },
 ): Promise<RecordOption[]> {
@@ -166,7 +178,7 @@ export async function findRecordOptions(
     if (texts.length === 0) return [];
     where = `where ${searchCondition(findTitle(gateway.declaration), texts, q, bind)}`;
   }
-  const text = `select ${columns} from ${quoteIdentifier(gateway.table)} ${where} order by "id" desc limit $1`;
-  const rows = await host.database.readSlowly<LabelRow>({ text, values });
-  return rows.map((row) => ({ id: row[0], label: toLabel(row) }));
+  const text = `select ${emailSql(data, gateway)}, ${columns} from ${quoteIdentifier(gateway.table)} ${where} order by "id" desc limit $1`;
+  const rows = await data.host.database.readSlowly<[email: string | null, ...label: LabelRow]>({ text, values });
+  return rows.map(([email, ...row]) => ({ id: row[0], label: toLabel(row), ...(email !== null && { email }) }));
 }

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import {
+  type ActAs,
   ApiError,
   type Fields,
+  isAccountActive,
   isId,
   isStatementTimeout,
   quoteIdentifier,
@@ -10,19 +12,50 @@ import {
   type StoredRecord,
   snakeCase,
   type ViewContext,
+  type Viewer,
   validationError,
   withMeta,
 } from '../../../extension/index.ts';
+import { runAsActor } from '../../../rules/acting.ts';
 import { type ConsoleRecord, cutLongValues, maskEncryptedValues, toConsoleRecords } from './console-form.ts';
 import { type DataContext, withClientInput } from './context.ts';
 import { describePolicy, explainAccess, hasRoute, isRefusal } from './explain.ts';
-import { labelsOf, readReferenceLabels } from './labels.ts';
+import { collectReferences, labelsOf, readReferenceLabels } from './labels.ts';
 import { readListQuery } from './query.ts';
-import { findReferringFields, type ReferringField } from './resource-info.ts';
-import { type ChosenViewer, readChosenViewer, runAsViewer } from './viewer.ts';
+import { findReferringFields } from './resource-info.ts';
+import type { Labels, ReferringField } from './responses.ts';
 
 /** The number at which counting related records stops. */
 const MAX_COUNTED = 1000;
+/** Maximum referenced records of a resource that are named to a viewer: rules decide about each. */
+const MAX_VIEWER_LABELS = 100;
+
+/** The viewer whose view a request asks for; undefined: that of an administrator, who sees everything. */
+type ChosenViewer = { user: Viewer | undefined } | undefined;
+
+/**
+ * Reads the parameter `as`: `system` or nothing, `visitor` for a caller who is not signed in, or the id of a user.
+ *
+ * @throws ApiError VALIDATION_ERROR if there is no such user, or if the user cannot sign in
+ */
+async function readChosenViewer({ users }: DataContext, as: unknown): Promise<ChosenViewer> {
+  if (as === undefined || as === '' || as === 'system') return undefined;
+  if (as === 'visitor') return { user: undefined };
+  const [user] = isId(as) ? await users.load([as]) : [];
+  if (user === undefined) throw validationError({ as: 'Must be "system", "visitor" or the id of a user' });
+  if (!isAccountActive(user))
+    throw validationError({ as: 'This account is not active, so the API refuses every request of its user' });
+  return { user };
+}
+
+/**
+ * Runs reads as a viewer. Rules do not get the request of the administrator: its headers are not those of the viewer.
+ *
+ * @param work receives the options of service calls
+ */
+function runAsViewer<T>({ user }: { user: Viewer | undefined }, work: (as: ActAs) => Promise<T>): Promise<T> {
+  return runAsActor({ user, req: undefined, requestId: undefined }, () => work({ as: 'user', user }));
+}
 
 /** The tag of a record's version, for `If-Match`. The part after the version keeps it apart from the tags of the API. */
 export function versionTagOf(gateway: ResourceGateway, record: StoredRecord): string | undefined {
@@ -39,6 +72,27 @@ async function serializeForViewer(
 ): Promise<ConsoleRecord[]> {
   const serialized = await gateway.serialize(records, { user, req: undefined, service: host.service });
   return serialized.map((one) => maskEncryptedValues(gateway, one, gatewayOf));
+}
+
+/** Reads the labels of the records to which serialized records refer, as far as the viewer may read them. */
+async function readViewerLabels(
+  data: DataContext,
+  gateway: ResourceGateway,
+  serialized: readonly Readonly<Record<string, unknown>>[],
+  viewer: NonNullable<ChosenViewer>,
+): Promise<Labels> {
+  const viewContext: ViewContext = { user: viewer.user, req: undefined, service: data.host.service };
+  const references = [...collectReferences(gateway, serialized, MAX_VIEWER_LABELS)];
+  const labels = references.map(async ([name, byId]) => {
+    const target = data.gateway(name);
+    const expanded = [...byId.values()].filter((reference) => typeof reference !== 'string');
+    const stored = await target.load([...byId.keys()].filter((id) => byId.get(id) === id));
+    const isReadable = await Promise.all(stored.map((record) => target.readableBy(record, viewContext)));
+    const readable = stored.filter((_, index) => isReadable[index]);
+    const seen = await serializeForViewer(data, target, readable, viewer);
+    return [name, labelsOf(target, [...expanded, ...seen])] as const;
+  });
+  return Object.fromEntries(await Promise.all(labels));
 }
 
 /** Lists records as a viewer. A viewer without access to the list gets no records, but the reason. */
@@ -62,7 +116,8 @@ async function listAsViewer(
     return await runAsViewer(viewer, async (as) => {
       const page = await service.list(query as object, { ...as, maxBytes });
       const serialized = await serializeForViewer(data, gateway, page.data, viewer);
-      return withMeta(cutLongValues(serialized), { ...page.meta, labels: {}, titles: labelsOf(gateway, serialized) });
+      const labels = await readViewerLabels(data, gateway, serialized, viewer);
+      return withMeta(cutLongValues(serialized), { ...page.meta, labels, titles: labelsOf(gateway, serialized) });
     });
   } catch (error) {
     if (!isRefusal(error)) throw error;
@@ -148,9 +203,10 @@ export async function readRecord(data: DataContext, { params, query, req }: Rout
     const viewContext: ViewContext = { user: viewer.user, req: undefined, service: data.host.service };
     return runAsViewer(viewer, async () => {
       const explanation = await explainAccess(data, gateway, record, viewContext, data.host.languages.for(req));
-      const [serialized = null] = explanation.canRead ? await serializeForViewer(data, gateway, [record], viewer) : [];
-      const titles = serialized === null ? {} : labelsOf(gateway, [serialized]);
-      return withMeta(serialized, { ...meta, labels: {}, titles, relations: [], ...explanation });
+      const seen = explanation.canRead ? await serializeForViewer(data, gateway, [record], viewer) : [];
+      const labels = await readViewerLabels(data, gateway, seen, viewer);
+      const titles = labelsOf(gateway, seen);
+      return withMeta(seen[0] ?? null, { ...meta, labels, titles, relations: [], ...explanation });
     });
   }
   const [[form], labels, relations] = await Promise.all([

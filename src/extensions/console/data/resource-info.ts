@@ -12,49 +12,9 @@ import {
 } from '../../../extension/index.ts';
 import { canBeTitle } from '../../../records/fields/field-type.ts';
 import { declaredOrDefaultPolicy } from '../../../records/schema/compile.ts';
-import { describeField, type FieldInfo, findTarget, isSecretField, listFields, policyText } from './field-info.ts';
+import { describeField, findTarget, isSecretField, listFields, policyText } from './field-info.ts';
 import { iconPathOf } from './icons.ts';
-
-/** The records of a resource that refer to a record. */
-export interface ReferringField {
-  /** A name that is unique among the relations of the resource: that of the declared relation, or one made of the referring resource. */
-  name: string;
-  /** The resource of the referring records. */
-  resource: string;
-  /** The field of these records that holds the reference. */
-  field: string;
-}
-
-/** What the pages of the console know about a resource. */
-export interface ResourceInfo {
-  name: string;
-  /** The path of its routes, below `/api`. */
-  path: string;
-  label: string;
-  plural: string;
-  /** The path of its icon, drawn with a stroke on 16 × 16. */
-  icon: string;
-  description: string | undefined;
-  timestamps: boolean;
-  /** The CRUD routes that exist. */
-  crud: readonly Action[];
-  softDelete: boolean;
-  /** Whether the audit trail records every change. */
-  audit: boolean;
-  defaultSort: string;
-  ownerField: string | undefined;
-  /** The field whose values name records; undefined: a template of `titleFields` does, or their ids. */
-  labelField: string | undefined;
-  /** The fields in the template that names records. */
-  titleFields: string[] | undefined;
-  /** The texts of the policies. */
-  policies: Record<Action | 'reference', string>;
-  /** Whether a scope filter limits which records exist for a viewer. */
-  hasScope: boolean;
-  searchable: boolean;
-  fields: FieldInfo[];
-  relations: ReferringField[];
-}
+import type { FieldInfo, ReferringField, ResourceInfo } from './responses.ts';
 
 /** Names of fields that usually name a record, the best first. */
 const LABEL_NAMES = ['name', 'title', 'label', 'displayName', 'subject', 'headline', 'email', 'slug', 'code', 'sku'];

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { countParameter, isId, type Route } from '../../../extension/index.ts';
 import type { ConsoleAccess } from '../access/access.ts';
-import type { TabLink } from '../access/tabs.ts';
+import { NO_FIELDS, type TabLink } from '../access/tabs.ts';
 import { createAppInfoReader } from './app-info.ts';
 import type { ChangeFeed } from './changes.ts';
 import type { DataContext } from './context.ts';
@@ -36,9 +36,6 @@ const labelsQuery = z.strictObject({
 
 const changesQuery = z.strictObject({ resource: z.string().optional() });
 
-/** Writes act as the system: a viewer in their query would be misleading. */
-const noQuery = z.strictObject({});
-
 /** The routes of the data browser, below `path`. */
 export function dataRoutes(
   path: string,
@@ -52,9 +49,10 @@ export function dataRoutes(
 ): Route[] {
   const readAppInfo = createAppInfoReader(data, { tabs, findScript });
   const record = `${path}/records/:resource`;
-  const write = { ...access, query: noQuery };
+  // Writes act as the system: a viewer in their query would be misleading.
+  const write = { ...access, query: NO_FIELDS };
   return [
-    { ...access, method: 'GET', path: `${path}/app`, handler: readAppInfo },
+    { ...access, method: 'GET', path: `${path}/app`, query: NO_FIELDS, handler: readAppInfo },
     { ...access, method: 'GET', path: record, handler: (ctx) => listRecords(data, ctx) },
     // Before the routes of a record, in which `/:id` also matches the path.
     {

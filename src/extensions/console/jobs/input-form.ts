@@ -1,49 +1,16 @@
 import { type DeclaredJob, toWords } from '../../../extension/index.ts';
 import { isZodSchema, type JsonSchema, toJsonSchema } from '../../../platform/helpers/json-schema.ts';
-import type { FieldInfo } from '../data/field-info.ts';
+import type { FieldInfo } from '../data/responses.ts';
+import type { InputField, InputForm } from './responses.ts';
 
 /** A text that may be longer than this gets a field of several lines. */
 const LONG_TEXT = 200;
 /** How deeply groups and lists are nested in a form. What is deeper is edited as JSON. */
 const MAX_DEPTH = 4;
 
-/** A field of the form for an input. */
-export interface InputField extends FieldInfo {
-  /** An empty field is sent as `null`, because the schema requires the member and allows `null`. */
-  emptyAsNull?: true;
-  inner?: InputField;
-  shape?: InputField[];
-}
-
-/** The form for the input of a job. */
-export interface InputForm {
-  /** null: no form can express the input, so it is edited as JSON. */
-  fields: InputField[] | null;
-  /** Whether a job without input is valid. */
-  isOptional: boolean;
-}
-
 type PartialSchema = JsonSchema | boolean;
 type FieldType = Pick<InputField, 'type' | 'inner' | 'shape'> &
   Partial<Pick<FieldInfo, 'values' | 'min' | 'max' | 'pattern'>>;
-
-/** What only fields of records have. */
-const NOT_STORED = {
-  unique: false,
-  immutable: false,
-  readOnly: false,
-  hidden: false,
-  writeOnly: false,
-  encrypted: false,
-  pii: false,
-  owner: false,
-  tenant: false,
-  operators: [],
-  clientOperators: [],
-  sortable: false,
-  clientSortable: false,
-  searchable: false,
-};
 
 /** The types of texts, by their format in JSON Schema. */
 const TEXT_TYPES: ReadonlyMap<string | undefined, string> = new Map([
@@ -171,7 +138,8 @@ class FieldDescriber {
       name,
       label: schema.title ?? toWords(name),
       required: isRequired && !isNullable,
-      ...NOT_STORED,
+      operators: [],
+      clientOperators: [],
       ...(isRequired && isNullable && { emptyAsNull: true }),
       ...omitUndefined({ description: schema.description, default: schema.default }),
       ...this.#describeType(schema, name, depth),

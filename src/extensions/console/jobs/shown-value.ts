@@ -1,5 +1,5 @@
 import { toWords } from '../../../extension/index.ts';
-import type { InputField } from './input-form.ts';
+import type { InputField, ShownStored, ShownValue } from './responses.ts';
 
 /** The limits of what is shown of a stored value, which has up to 64 KB of JSON. */
 const MAX_ROWS = 200;
@@ -8,26 +8,7 @@ const MAX_JSON = 10_000;
 
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;
 
-type Scalar = string | number | boolean | null;
-
-/** A value of JSON with its label for people: a single value, or the members of an object or a list. */
-export interface ShownValue {
-  /** Left out for items of a list. */
-  label?: string;
-  /** How the value is shown: `date`, `enum`, … */
-  type?: string;
-  value?: Scalar;
-  rows?: ShownValue[];
-}
-
-/** What is shown of an input or a result. */
-export interface ShownStored {
-  rows: ShownValue[];
-  /** The beginning of the JSON. */
-  json: string;
-  /** Whether there is more than what is shown. */
-  isCut: boolean;
-}
+type Scalar = NonNullable<ShownValue['value']> | null;
 
 /** Converts stored values for people until the limits are reached. */
 class ValueReader {

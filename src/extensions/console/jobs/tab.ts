@@ -14,6 +14,7 @@ import {
   withMeta,
 } from '../../../extension/index.ts';
 import { describeInputForm } from './input-form.ts';
+import type { Job, JobItem, KindDescription, ListedJobs } from './responses.ts';
 import { showStored } from './shown-value.ts';
 
 const PAGE_SIZE = 20;
@@ -29,8 +30,7 @@ const enqueueBody = z.strictObject({
   uniqueKey: text.optional(),
 });
 
-/** A job in a list: without its input and result, which may be large. */
-function toListItem({ input: _input, result: _result, error, ...job }: JobRecord) {
+function toListItem({ input: _input, result: _result, error, ...job }: JobRecord): JobItem {
   return { ...job, label: toWords(job.job), error: error?.slice(0, MAX_ERROR_LENGTH) ?? null };
 }
 
@@ -41,7 +41,7 @@ export function createJobsTab(
   const { declaredJobs } = host;
   const { jobs } = host.senders;
 
-  async function readOverview() {
+  async function readOverview(): Promise<ListedJobs> {
     const { kinds, ...overview } = await host.readJobOverview();
     return { kinds: kinds.map((kind) => ({ ...kind, label: toWords(kind.name) })), ...overview };
   }
@@ -52,7 +52,7 @@ export function createJobsTab(
   }
 
   /** Describes a declared job with the form for its input. Not part of the overview, which pages read again and again. */
-  function describeKind(name: string) {
+  function describeKind(name: string): KindDescription {
     const declared = declaredJobs.get(name);
     if (declared === undefined) throw new ApiError('NOT_FOUND', 'The app declares no job with this name');
     return {
@@ -70,7 +70,7 @@ export function createJobsTab(
   }
 
   /** Returns a job with its input and result as they are shown. */
-  async function getJob(id: string) {
+  async function getJob(id: string): Promise<Job> {
     const job = await loadJob(id);
     const declared = declaredJobs.get(job.job);
     const fields = declared && describeInputForm(declared)?.fields;

@@ -1,6 +1,8 @@
 import { ApiError, type ConsoleRoute, type Host, isEmailAddress, type RouteContext } from '../../../extension/index.ts';
+import type { MailProgress } from '../../../platform/mail/listed.ts';
 import type { CompleteMail } from '../../../platform/mail/message.ts';
-import type { MailProgress, MailStore } from '../../../platform/mail/store.ts';
+import type { MailStore } from '../../../platform/mail/store.ts';
+import type { TestProgress } from './responses.ts';
 
 /** Tests to one administrator. */
 const TEST_LIMIT = { limit: 5, windowMs: 60_000 };
@@ -14,13 +16,11 @@ const PROBLEMS = {
   text: ['EMESSAGE'],
 };
 
-type Problem = keyof typeof PROBLEMS | 'noServer' | 'other';
-
-function problemOf(error: string): Problem {
+function problemOf(error: string): TestProgress['problem'] {
   if (error.includes('SMTP_URL is not set')) return 'noServer';
   const code = /\((E[A-Z0-9]+)\)$/.exec(error)?.[1];
   const [problem] = Object.entries(PROBLEMS).find(([, codes]) => code !== undefined && codes.includes(code)) ?? [];
-  return (problem as Problem | undefined) ?? 'other';
+  return (problem as keyof typeof PROBLEMS | undefined) ?? 'other';
 }
 
 /** Removes the credentials of the mail server from its error: a server may repeat what it was sent. */
@@ -34,7 +34,7 @@ function removeCredentials(error: string, { smtp }: Host['env']): string {
     .reduce((text, secret) => text.replaceAll(secret, '[redacted]'), error);
 }
 
-const toProgressInfo = ({ error, ...progress }: MailProgress, env: Host['env']) => ({
+const toProgressInfo = ({ error, ...progress }: MailProgress, env: Host['env']): TestProgress => ({
   ...progress,
   problem: error === null ? null : problemOf(error),
   error: error === null ? null : removeCredentials(error.replace(/^Error: /, ''), env),

@@ -15,6 +15,7 @@ import {
 import { type CompleteMail, validateMail } from '../../../platform/mail/message.ts';
 import { countFailedMails, createMailStore } from '../../../platform/mail/store.ts';
 import { createMailFrames, type FramedMail } from './frames.ts';
+import type { CapturedMailItem, ListedMail, Mail, MailDelivery } from './responses.ts';
 import { ownAddressOf, testRoutes } from './send-test.ts';
 
 const PAGE_SIZE = 50;
@@ -54,7 +55,7 @@ async function renderExample(
 }
 
 /** What becomes of the e-mails of the app: a mail server gets them, they are captured, or they wait in vain. */
-function deliveryOf({ nodeEnv, smtp }: Host['env']): 'server' | 'captured' | 'none' {
+function deliveryOf({ nodeEnv, smtp }: Host['env']): MailDelivery['delivery'] {
   if (smtp !== undefined) return 'server';
   return nodeEnv === 'production' ? 'none' : 'captured';
 }
@@ -97,7 +98,9 @@ export function createMailsTab(
   async function listCaptured(filter: z.output<typeof capturedQuery>) {
     const found = await store.listCaptured({ ...filter, limit: PAGE_SIZE + 1 });
     const { page, next } = toPage(found, PAGE_SIZE, ({ id }) => id);
-    const rows = page.map(({ id, to, subject, kind, createdAt }) => ({ id, to, subject, kind, createdAt }));
+    const rows = page.map(
+      ({ id, to, subject, kind, createdAt }): CapturedMailItem => ({ id, to, subject, kind, createdAt }),
+    );
     return withMeta(rows, { limit: PAGE_SIZE, next });
   }
 
@@ -111,15 +114,15 @@ export function createMailsTab(
   function listTexts(ctx: RouteContext) {
     const rows = host.mailTexts
       .list()
-      .map(({ kind, description, origin, locales }) => ({ kind, description, origin, locales }));
+      .map(({ kind, description, origin, locales }): ListedMail => ({ kind, description, origin, locales }));
     const testTo = isDevelopment ? undefined : ownAddressOf(ctx);
-    return withMeta(rows, { delivery: deliveryOf(host.env), testTo: testTo ?? null });
+    return withMeta(rows, { delivery: deliveryOf(host.env), testTo: testTo ?? null } satisfies MailDelivery);
   }
 
   const readRoute = ({ path, read }: FramedMail): ConsoleRoute => ({
     method: 'GET',
     path,
-    async handler(ctx) {
+    async handler(ctx): Promise<Mail> {
       const mail = await read(ctx);
       return { ...mail, links: findLinks(mail) };
     },

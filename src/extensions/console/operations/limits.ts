@@ -9,6 +9,7 @@ import {
   type RouteContext,
 } from '../../../extension/index.ts';
 import type { CountedClient } from '../../../platform/work/limits/index.ts';
+import type * as Responses from './responses.ts';
 
 type LimitsHost = Pick<ExtensionHost, 'limits' | 'processes' | 'settings' | 'env' | 'routes' | 'accounts' | 'users'>;
 
@@ -18,7 +19,7 @@ const MAX_LISTED = 200;
 function createItemFactory({ routes }: Pick<LimitsHost, 'routes'>) {
   const apiRoutes = new Set(routes().map(({ method, path }) => `${method} ${path}`));
   const labelOf = (name: string) => (apiRoutes.has(name) ? name.replace(' ', ' /api') : name);
-  return ({ name, rule, client, count, leftMs }: CountedClient) => ({
+  return ({ name, rule, client, count, leftMs }: CountedClient): Responses.CountedClient => ({
     ...{ name, ...rule, client, count, leftMs },
     label: name === 'all' ? 'all routes' : labelOf(name),
     isLimited: count > rule.limit,
@@ -32,7 +33,7 @@ function sortClients(clients: readonly CountedClient[]): CountedClient[] {
 }
 
 /** Returns the configured limits. `routes` of `auth`: those with `rateLimit: 'auth'`. No round trip. */
-export function readLimitRules({ limits, settings, env, routes, accounts }: LimitsHost) {
+export function readLimitRules({ limits, settings, env, routes, accounts }: LimitsHost): Responses.LimitRules {
   const { enabled = env.nodeEnv !== 'test', global: globalRule, auth } = settings.rateLimit;
   const limited = routes().filter(({ rateLimit }) => rateLimit !== undefined);
   const toLimiterName = ({ method, path }: { method: string; path: string }) => `${method} /api${path}`;
@@ -56,7 +57,7 @@ export function readLimitRules({ limits, settings, env, routes, accounts }: Limi
 }
 
 /** Reads the clients that are counted now. At most 40 calls of SCAN, and as many round trips for the counts. */
-export async function readLimitedClients(host: LimitsHost) {
+export async function readLimitedClients(host: LimitsHost): Promise<Responses.CountedClients> {
   const { clients, isCut } = await host.limits.findClients();
   const limited = clients.filter(({ count, rule }) => count > rule.limit).length;
   return {
@@ -68,7 +69,7 @@ export async function readLimitedClients(host: LimitsHost) {
 }
 
 /** Reads the locked and failed sign-ins. Their names are hashed, so only a search says whose they are. */
-export async function readLockouts({ accounts }: LimitsHost) {
+export async function readLockouts({ accounts }: LimitsHost): Promise<Responses.LockoutList> {
   if (accounts === undefined) return { lockouts: [], isCut: false };
   const { lockouts, isCut } = await accounts.lockouts.find();
   const sorted = lockouts.sort(
@@ -92,7 +93,7 @@ async function findAccount({ accounts, users }: LimitsHost, text: string) {
  *
  * @throws ApiError BAD_REQUEST for anything else
  */
-export async function lookUpCounts(host: LimitsHost, text: string) {
+export async function lookUpCounts(host: LimitsHost, text: string): Promise<Responses.FoundCounts> {
   const { limits, accounts } = host;
   if (isIP(text) !== 0) {
     const client = clientKeyOf(addressOf({ ip: text, socket: {} }));

@@ -1,5 +1,6 @@
 import { ApiError, type Host } from '../../../extension/index.ts';
 import { MAX_COUNTED_ROWS, readOutboxState } from '../../../platform/work/outbox/state.ts';
+import type { Outbox } from './responses.ts';
 
 const MAX_EVENTS = 100;
 const MAX_FAILING = 50;
@@ -39,7 +40,7 @@ type StuckRow = [
 ];
 
 /** Reads the outbox: three statements side by side, each bounded to the first 100,000 rows. */
-export async function readOutbox({ database }: Pick<Host, 'database'>) {
+export async function readOutbox({ database }: Pick<Host, 'database'>): Promise<Outbox> {
   const [state, events, stuck] = await Promise.all([
     readOutboxState(database),
     database.readSlowly<EventRow>({ text: BY_EVENT, values: [] }),

@@ -5,26 +5,16 @@ import {
   type OutboxState,
   readOutboxState,
 } from '../../../platform/work/outbox/state.ts';
-import type { ConnectionFacts } from '../../../platform/work/processes/facts.ts';
-import { describeVersions, type ProcessList } from '../../../platform/work/processes/list.ts';
-import { MAX_QUEUE_SECONDS, type QueueState } from '../../../platform/work/queues/state.ts';
-import { type RequestSummary, summarizeRequests } from './processes.ts';
-import type { createPostgresReader, readRedisState } from './servers.ts';
-
-/** Something that needs attention, and the section that has the details. */
-interface Concern {
-  level: 'error' | 'warning';
-  message: string;
-  section: 'overview' | 'processes' | 'queues' | 'slow';
-}
-
-type PostgresReading = Awaited<ReturnType<ReturnType<typeof createPostgresReader>>>;
-type RedisReading = Awaited<ReturnType<typeof readRedisState>>;
+import type { ConnectionFacts, ProcessList, QueueState } from '../../../platform/work/processes/facts.ts';
+import { describeVersions } from '../../../platform/work/processes/list.ts';
+import { MAX_QUEUE_SECONDS } from '../../../platform/work/queues/state.ts';
+import { summarizeRequests } from './processes.ts';
+import type { Concern, Overview, RequestSummary } from './responses.ts';
 
 /** What the overview is computed from. */
 interface Readings {
-  postgres: PostgresReading;
-  redis: RedisReading;
+  postgres: Overview['postgres'];
+  redis: Overview['redis'];
   /** Undefined if it could not be read. */
   outbox: OutboxState | undefined;
   /** Undefined if they could not be read. */
@@ -117,8 +107,8 @@ function checkProcesses({ list: { processes, problem }, requests }: Readings): C
 
 /** What the overview reads; each function shares its results. */
 interface OverviewSources {
-  readPostgres: () => Promise<PostgresReading>;
-  readRedis: () => Promise<RedisReading>;
+  readPostgres: () => Promise<Overview['postgres']>;
+  readRedis: () => Promise<Overview['redis']>;
   readList: () => Promise<ProcessList>;
   readQueues: () => Promise<QueueState[]>;
 }
@@ -135,7 +125,7 @@ function countEntries(queues: readonly QueueState[]) {
  * Reads what the overview shows. Three statements in Postgres and, in Redis, two commands for each server, one script, and two round trips
  * for the queues; nearly all of it side by side.
  */
-export async function readOverview(host: Pick<Host, 'database'>, sources: OverviewSources) {
+export async function readOverview(host: Pick<Host, 'database'>, sources: OverviewSources): Promise<Overview> {
   const [postgres, redis, list, outbox, queues] = await Promise.all([
     sources.readPostgres(),
     sources.readRedis(),

@@ -1,21 +1,5 @@
-import type { RunningProcess } from '../../../platform/work/processes/registry.ts';
-
-/** The requests that all processes served in the last minutes. */
-export interface RequestSummary {
-  /** The seconds that the numbers are about. */
-  seconds: number;
-  count: number;
-  /** Responses with a status of 500 or more. */
-  failed: number;
-  inFlight: number;
-  meanMs: number | null;
-  /** Upper bounds in ms of the duration of half, and of 95 %, of the requests; null if there were none, or if they took longer than the longest bound. */
-  medianMs: number | null;
-  p95Ms: number | null;
-  /** The oldest first, for each interval of `intervalSeconds`. */
-  intervalSeconds: number;
-  points: { count: number; failed: number }[];
-}
+import type { RunningProcess } from '../../../platform/work/processes/facts.ts';
+import type { RequestSummary } from './responses.ts';
 
 /** Returns the bound below which a share of the requests stayed, in ms. */
 function percentile(bounds: readonly number[], buckets: readonly number[], share: number): number | null {

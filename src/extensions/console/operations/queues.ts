@@ -1,7 +1,8 @@
 import type { Job, Queue } from 'bullmq';
 import { ApiError, redactTokens } from '../../../extension/index.ts';
-import type { ProcessList } from '../../../platform/work/processes/list.ts';
+import type { ProcessList } from '../../../platform/work/processes/facts.ts';
 import { assertRedisReady, listQueueNames, type QueueSources } from '../../../platform/work/queues/state.ts';
+import type { FailedEntry } from './responses.ts';
 
 const MAX_FAILED = 50;
 const MAX_TEXT = 500;
@@ -14,10 +15,10 @@ function findQueue(host: QueueSources, list: ProcessList, name: string): Queue {
 }
 
 /** Reads the newest entries of a queue that failed and were kept. */
-export async function readFailedEntries(host: QueueSources, list: ProcessList, name: string) {
+export async function readFailedEntries(host: QueueSources, list: ProcessList, name: string): Promise<FailedEntry[]> {
   const jobs = await findQueue(host, list, name).getJobs(['failed'], 0, MAX_FAILED - 1);
   return jobs.map((job) => ({
-    id: job.id,
+    id: job.id!,
     name: job.name,
     row: job.data?.id ?? null,
     attempts: job.attemptsMade,

@@ -3,46 +3,8 @@ import type { Host } from '../../../extension/index.ts';
 import { describePostgresProblem, suggestPostgresFix } from '../../../platform/data/postgres/problems.ts';
 import { toCluster } from '../../../platform/data/redis/connections.ts';
 import { describeRedisProblem, suggestRedisFix } from '../../../platform/data/redis/problems.ts';
+import type { Overview, RedisServer } from './responses.ts';
 import { createSharedRead } from './shared-read.ts';
-
-/** Why a server is not usable, and what to do about it. */
-export interface ServerProblem {
-  problem: string;
-  fix: string | null;
-}
-
-/** The state of Postgres that the app's database user may see. */
-export interface PostgresState {
-  latencyMs: number;
-  version: string;
-  uptimeSeconds: number;
-  /** The connections of all programs to the server, and how many it allows. */
-  connections: number;
-  maxConnections: number;
-  /** Sessions in this database that run a statement, wait for a lock, or do nothing inside of a transaction. */
-  active: number;
-  waitingForLock: number;
-  idleInTransaction: number;
-  /** The share of blocks that were found in memory, since the statistics were reset. */
-  cacheHits: number | null;
-  deadlocks: number;
-  bytes: number;
-}
-
-/** The state of one Redis server. The values of INFO are null if the user may not run it. */
-export interface RedisServer {
-  address: string;
-  latencyMs: number;
-  version: string | null;
-  uptimeSeconds: number | null;
-  usedBytes: number | null;
-  /** 0: no limit. */
-  maxBytes: number | null;
-  evictionPolicy: string | null;
-  evictedKeys: number | null;
-  clients: number | null;
-  commandsPerSecond: number | null;
-}
 
 const STATE = `select current_setting('server_version'),
   extract(epoch from now() - pg_postmaster_start_time())::float8,
@@ -80,9 +42,7 @@ async function measure(read: () => Promise<unknown>): Promise<number> {
 }
 
 /** Creates the function that reads the state of Postgres. A read takes two sequential statements, and once per minute a third one. */
-export function createPostgresReader({
-  database,
-}: Pick<Host, 'database'>): () => Promise<PostgresState | ServerProblem> {
+export function createPostgresReader({ database }: Pick<Host, 'database'>): () => Promise<Overview['postgres']> {
   const readSize = createSharedRead(() => database.readSlowly<[number]>({ text: SIZE, values: [] }), SIZE_FRESH_MS);
   return async () => {
     try {
@@ -142,10 +102,7 @@ async function readServer(server: Redis): Promise<RedisServer> {
 }
 
 /** Reads the state of Redis: two commands side by side for each server; several servers only in a cluster. */
-export async function readRedisState({
-  redis,
-  env,
-}: Pick<Host, 'redis' | 'env'>): Promise<{ servers: RedisServer[] } | ServerProblem> {
+export async function readRedisState({ redis, env }: Pick<Host, 'redis' | 'env'>): Promise<Overview['redis']> {
   const { commands } = redis;
   try {
     const servers = toCluster(commands)?.nodes('master') ?? [commands as Redis];

@@ -1,16 +1,10 @@
 import type { Host } from '../../../extension/index.ts';
-import type { SlowRequest, SlowStatement } from '../../../platform/work/processes/slow-log.ts';
+import type { SlowStatement } from '../../../platform/work/processes/facts.ts';
 import { withoutValues } from '../../../platform/work/processes/statement-text.ts';
+import type { ListedRequest, SlowWork, StatementStatistics } from './responses.ts';
 
 const MAX_REQUESTS = 100;
 const MAX_STATEMENTS = 50;
-
-/** The statements that the extension pg_stat_statements has recorded for this database, of all programs. */
-interface StatementStatistics {
-  /** Undefined if they can be read. */
-  missing?: 'not installed' | 'not loaded' | 'not permitted';
-  statements: { text: string; calls: number; totalMs: number; meanMs: number; maxMs: number; rows: number }[];
-}
 
 const IS_INSTALLED = `select extnamespace::regnamespace::text from pg_extension where extname = 'pg_stat_statements'`;
 const MAX_TEXT = 1000;
@@ -28,9 +22,6 @@ const selectStatements = (schema: string) => `
   order by total_exec_time desc limit ${MAX_READ}`;
 
 type StatisticsRow = [text: string, calls: number, totalMs: number, meanMs: number, maxMs: number, rows: number];
-
-/** A slow request with the process that served it. */
-type ListedRequest = SlowRequest & { process: string };
 
 /** Removes requests that are in the list twice, because they are among the newest and the slowest of their process. */
 function removeDuplicates(requests: readonly ListedRequest[]): ListedRequest[] {
@@ -56,7 +47,7 @@ function mergeStatements(lists: readonly (readonly SlowStatement[])[]): SlowStat
  *
  * @throws the error of Redis if it is not usable
  */
-export async function readSlowWork({ processes, slowLog }: Pick<Host, 'processes' | 'slowLog'>) {
+export async function readSlowWork({ processes, slowLog }: Pick<Host, 'processes' | 'slowLog'>): Promise<SlowWork> {
   await processes.refresh();
   const { processes: running } = await processes.list({ withSlow: true });
   const collect = (name: 'newest' | 'slowest') =>

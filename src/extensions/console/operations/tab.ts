@@ -11,7 +11,8 @@ import {
 } from '../../../extension/index.ts';
 import { toPublicDatabaseError } from '../../../platform/data/postgres/errors.ts';
 import { explainRedisProblem, isRedisError } from '../../../platform/data/redis/problems.ts';
-import { type ProcessList, readProcesses } from '../../../platform/work/processes/list.ts';
+import type { ProcessList, QueueState } from '../../../platform/work/processes/facts.ts';
+import { readProcesses } from '../../../platform/work/processes/list.ts';
 import { readQueues } from '../../../platform/work/queues/state.ts';
 import {
   clearClient,
@@ -26,6 +27,7 @@ import { readOutbox, retryOutboxRows } from './outbox.ts';
 import { readOverview } from './overview.ts';
 import { summarizeRequests } from './processes.ts';
 import { changeFailedEntry, readFailedEntries } from './queues.ts';
+import type { Checks, JobCounts, Overview, Processes } from './responses.ts';
 import { createPostgresReader, readRedisState } from './servers.ts';
 import { createSharedRead } from './shared-read.ts';
 import { readSlowWork, readStatementStatistics } from './slow.ts';
@@ -58,7 +60,7 @@ const logQuery = z.strictObject({
 type Handler = (ctx: RouteContext) => unknown;
 
 /** The concerns of the overview, each with the page of its section. */
-const toConsoleConcerns = ({ concerns }: Awaited<ReturnType<typeof readOverview>>): ConsoleConcern[] =>
+const toConsoleConcerns = ({ concerns }: Overview): ConsoleConcern[] =>
   concerns.map(({ level, message, section }) => ({
     level,
     message,
@@ -66,7 +68,7 @@ const toConsoleConcerns = ({ concerns }: Awaited<ReturnType<typeof readOverview>
   }));
 
 /** Returns the overview with its sentences in the language of a request. */
-function translateOverview(overview: Awaited<ReturnType<typeof readOverview>>, { members }: Translation) {
+function translateOverview(overview: Overview, { members }: Translation): Overview {
   const { concerns, postgres, redis } = overview;
   return {
     ...overview,
@@ -107,7 +109,11 @@ const recordParams = (resource: string) => (ctx: RouteContext) => ({
 const readRowId = ({ params: { id = '' } }: RouteContext) => (/^\d{1,18}$/.test(id) ? id : '0');
 
 /** The routes about queues and the outbox. */
-function workRoutes(host: ExtensionHost, readList: () => Promise<ProcessList>, readAllQueues: Handler) {
+function workRoutes(
+  host: ExtensionHost,
+  readList: () => Promise<ProcessList>,
+  readAllQueues: () => Promise<QueueState[]>,
+) {
   const readJobParams = ({ params }: RouteContext) => ({ name: params.name!, id: params.id! });
   const change = (action: 'retry' | 'remove'): Handler =>
     withRedis(host, async (ctx) =>
@@ -122,7 +128,7 @@ function workRoutes(host: ExtensionHost, readList: () => Promise<ProcessList>, r
   };
   return [
     get('/queues', withRedis(host, readAllQueues)),
-    get('/jobs', async () => {
+    get('/jobs', async (): Promise<JobCounts> => {
       const { kinds, cappedStatuses } = await readJobs();
       return { kinds, cappedStatuses };
     }),
@@ -246,12 +252,12 @@ export function createOperationsTab(host: ExtensionHost): ConsoleTab {
     concerns: async () => toConsoleConcerns(await readAll()),
     routes: [
       get('/overview', async ({ req }) => translateOverview(await readAll(), host.languages.for(req))),
-      get('/checks', async ({ req }) => {
+      get('/checks', async ({ req }): Promise<Checks> => {
         const { members } = host.languages.for(req);
         const { at, findings } = await readChecks();
         return { at, findings: findings.map((finding) => members(finding, ['message', 'fix'])) };
       }),
-      get('/processes', async ({ req }) => {
+      get('/processes', async ({ req }): Promise<Processes> => {
         const list = await readList();
         const translated = host.languages.for(req).members(list, ['problem']);
         return { ...translated, requests: summarizeRequests(list.processes) };

@@ -1,15 +1,19 @@
 import {
   type AuditTrail,
-  type ConsoleConcern,
   type ConsoleTab,
   createSemaphore,
   parseCreatedMs,
   quoteIdentifier,
   type ResourceGateway,
+  type Route,
   withDeadline,
 } from '../../../extension/index.ts';
+import type { ConsoleAccess } from '../access/access.ts';
+import { NO_FIELDS } from '../access/tabs.ts';
 import type { DataContext } from '../data/context.ts';
-import { findRecordOptions, type RecordOption, readLabels } from '../data/labels.ts';
+import { findRecordOptions, readLabels } from '../data/labels.ts';
+import { createSharedRead } from '../operations/shared-read.ts';
+import type { NewestRecord, Overview, ResourceState, SignIn } from './responses.ts';
 
 /** The number at which counting records stops, as in lists. */
 const MAX_COUNTED = 10_000;
@@ -19,33 +23,8 @@ const MAX_SIGN_INS = 5;
 const MAX_PARALLEL = 4;
 /** ms after which the overview is complete: what has not been read by then is left out. */
 const MAX_MS = 4000;
-
-/** A record with the time at which it was created, ISO 8601. */
-type NewestRecord = RecordOption & { createdAt: string };
-
-/** What the overview says about a resource. Null: it could not be read. */
-interface ResourceOverview {
-  name: string;
-  /** `isMore`: counting stopped, and there are more. */
-  records: { count: number; isMore: boolean } | null;
-  newest: readonly NewestRecord[] | null;
-}
-
-interface SignIn {
-  user: RecordOption;
-  at: string;
-}
-
-/** What `GET /overview` responds with. */
-interface Overview {
-  resources: readonly ResourceOverview[];
-  /** Those whose tab does not exist have no page. */
-  concerns: readonly (Omit<ConsoleConcern, 'href'> & { href: string | null })[];
-  /** The labels of the tabs whose concerns could not be read. */
-  unread: readonly string[];
-  /** The newest sign-ins, from the audit trail; null: they could not be read. Left out in an app without one. */
-  signIns?: readonly SignIn[] | null;
-}
+/** ms for which pages share the result of a read. */
+const FRESH_MS = 1000;
 
 /** What the overview is read from. */
 export interface OverviewSources {
@@ -85,10 +64,10 @@ async function countRecords({ database }: DataContext['host'], { table }: Resour
 /** Reads the newest records by their ids, which begin with the time of their creation. Uses the primary key. */
 async function readNewest(data: DataContext, gateway: ResourceGateway): Promise<NewestRecord[]> {
   const found = await findRecordOptions(data, gateway, { limit: MAX_NEWEST });
-  return found.map((record) => ({ ...record, createdAt: new Date(parseCreatedMs(record.id)).toISOString() }));
+  return found.map(({ id, label }) => ({ id, label, createdAt: new Date(parseCreatedMs(id)).toISOString() }));
 }
 
-async function readResource(data: DataContext, gateway: ResourceGateway, read: ReadPart): Promise<ResourceOverview> {
+async function readResource(data: DataContext, gateway: ResourceGateway, read: ReadPart): Promise<ResourceState> {
   const { name } = gateway;
   const [records, newest] = await Promise.all([
     read(`number of ${name}`, () => countRecords(data.host, gateway)),
@@ -130,7 +109,7 @@ async function readConcerns({ tabs, served }: OverviewSources, read: ReadPart) {
  * Reads the overview: two statements for each resource, those of the concerns, and two for the sign-ins; at most `MAX_PARALLEL` at once. The
  * console shows all records to every administrator, so all of them get the same result.
  */
-export async function readOverview(sources: OverviewSources): Promise<Overview> {
+async function readOverview(sources: OverviewSources): Promise<Overview> {
   const { data } = sources;
   const read = createPartReader(data.host);
   const trail = data.host.auditTrail();
@@ -140,4 +119,24 @@ export async function readOverview(sources: OverviewSources): Promise<Overview> 
     Promise.all(data.host.resources.map((gateway) => readResource(data, gateway, read))),
   ]);
   return { resources, ...concerns, ...(signIns !== undefined && { signIns }) };
+}
+
+/** The route of the overview, below `path`. */
+export function overviewRoute(path: string, { route: access }: ConsoleAccess, sources: OverviewSources): Route {
+  const read = createSharedRead(() => readOverview(sources), FRESH_MS);
+  return {
+    ...access,
+    method: 'GET',
+    path: `${path}/overview`,
+    query: NO_FIELDS,
+    async handler({ req }): Promise<Overview> {
+      const { text, members } = sources.data.host.languages.for(req);
+      const overview = await read();
+      return {
+        ...overview,
+        concerns: overview.concerns.map((concern) => members(concern, ['message'])),
+        unread: overview.unread.map(text),
+      };
+    },
+  };
 }

@@ -7,6 +7,7 @@ import {
   type ResourceGateway,
   validationError,
 } from '../../../extension/index.ts';
+import type { SimulatedMessage, Simulator } from './responses.ts';
 
 const MAX_NOTIFICATIONS = 20;
 const AUDIENCE_FIELDS = ['to', 'deviceIds', 'tokens', 'platform'];
@@ -29,16 +30,17 @@ export function simulatorRoutes(
   users: Pick<ResourceGateway, 'name'>,
   simulated: SimulatedDevices,
 ): ConsoleRoute[] {
-  async function readState() {
+  async function readState(): Promise<Simulator> {
     const [devices, people] = await Promise.all([
       simulated.list(),
       service(users.name).list({ limit: 1, count: 'none' }),
     ]);
     return {
-      // Oldest first, so that devices keep their position.
       devices: devices.toReversed().map((device) => ({
         ...device,
-        notifications: device.notifications.slice(0, MAX_NOTIFICATIONS),
+        notifications: device.notifications
+          .slice(0, MAX_NOTIFICATIONS)
+          .map(({ message, ...one }) => ({ ...one, message: message as SimulatedMessage })),
       })),
       hasUsers: people.data.length > 0,
     };

@@ -21,6 +21,7 @@ import {
 import { countFailedPushes, listPushes } from '../../../push/history/list-pushes.ts';
 import { readPushChunks, readPushesOfDevice, readRemovedDevices } from '../../../push/history/push-devices.ts';
 import { readPush } from '../../../push/history/read-push.ts';
+import type { DeviceDetails, ShownPush } from './responses.ts';
 import { simulatorRoutes } from './simulator.ts';
 
 const PAGE_SIZE = 30;
@@ -86,7 +87,7 @@ export function createPushTab(
 
   async function readSend({ params: { id = '' }, query }: RouteContext) {
     const { page } = query as unknown as z.output<typeof sendQuery>;
-    const [found, chunks] = isId(id)
+    const [found, chunks = []] = isId(id)
       ? await Promise.all([readPush(database, id, { page, limit: DEVICES_PER_PAGE }), readPushChunks(database, id)])
       : [];
     if (found === undefined) throw new ApiError('NOT_FOUND', 'There is no push with this id');
@@ -97,7 +98,8 @@ export function createPushTab(
       isRegistered: one.device === null ? null : registered.has(one.device),
     }));
     const pages = Math.ceil(found.counts.devices / DEVICES_PER_PAGE);
-    return withMeta({ ...found, ...shortenAudience(found.message), devices, chunks }, { page, pages });
+    const shown: ShownPush = { ...found, ...shortenAudience(found.message), devices, chunks };
+    return withMeta(shown, { page, pages });
   }
 
   async function listDevices(query: z.output<typeof devicesQuery>) {
@@ -110,7 +112,7 @@ export function createPushTab(
     return device;
   }
 
-  async function readDeviceWithPushes({ params }: RouteContext) {
+  async function readDeviceWithPushes({ params }: RouteContext): Promise<DeviceDetails> {
     const device = await findDevice(params.id!);
     const pushes = await readPushesOfDevice(database, device.id);
     return { ...device, pushes: pushes.map((one) => ({ ...one, isRegistered: true })) };

@@ -24,7 +24,7 @@ export type DeliveryRow = [
   response: string | null,
   /** Size of the stored body in bytes. */
   bytes: number,
-  attemptLog: object[],
+  attemptLog: { at: string; statusCode: number | null; durationMs: number | null; error: string | null }[],
   /** Ciphertext of the response to an encrypted body; in that case `response` is null. */
   encryptedResponse: string | null,
 ];

@@ -15,12 +15,7 @@ import {
 import { createOwnerContext, type OwnerRequest } from '../endpoints/administrators.ts';
 import { type EndpointRow, serializeEndpoint } from '../endpoints/endpoint.ts';
 import { READ_ANY_ENDPOINT } from '../endpoints/endpoints-sql.ts';
-
-/** An endpoint as administrators see it. */
-export interface AdministeredEndpoint extends ReturnType<typeof serializeEndpoint> {
-  /** The id of the owner. */
-  owner: string;
-}
+import type { AdministeredEndpoint } from './responses.ts';
 
 /** Serializes an endpoint for an administrator. */
 export function serializeForAdministrator(row: EndpointRow): AdministeredEndpoint {

@@ -13,7 +13,7 @@ function countText(count: number, one: string, many: string): string {
 /** Creates the function that reads which endpoints and deliveries fail: one statement. */
 export function createConcernsReader(status: Pick<StatusReader, 'problems'>): () => Promise<ConsoleConcern[]> {
   return async () => {
-    const { failing, disabled, failed } = await status.problems();
+    const { failing, retrying, disabled, failed } = await status.problems();
     const concerns: (ConsoleConcern & { count: number })[] = [
       {
         count: failing,
@@ -30,6 +30,16 @@ export function createConcernsReader(status: Pick<StatusReader, 'problems'>): ()
           'webhook endpoints were disabled automatically',
         ),
         href: `${WEBHOOKS}/endpoints?state=disabled`,
+      },
+      {
+        count: retrying,
+        level: 'warning',
+        message: countText(
+          retrying,
+          'webhook endpoint failed at its last attempt',
+          'webhook endpoints failed at their last attempt',
+        ),
+        href: `${WEBHOOKS}/endpoints?state=retrying`,
       },
       {
         count: failed,

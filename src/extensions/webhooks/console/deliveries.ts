@@ -23,6 +23,7 @@ import {
 import type { WebhookSettings } from '../settings/settings.ts';
 import { type OwnerRoutes, serializeForAdministrator } from './as-owner.ts';
 import { createContentReader } from './delivery-content.ts';
+import type { Delivery, DeliveryDetails } from './responses.ts';
 
 const MAX_LIMIT = 100;
 /** Maximum number of deliveries that a filtered page searches; the next page continues the search. */
@@ -94,7 +95,7 @@ const toListItem = ([
   next,
   url,
   owner,
-]: ListRow) => ({
+]: ListRow): Delivery => ({
   id,
   type,
   createdAt: new Date(parseCreatedMs(id)).toISOString(),
@@ -155,7 +156,7 @@ export function deliveryConsoleRoutes(
     return withMeta(page.map(toListItem), { limit: query.limit, next: next ?? searchedTo, searched: SEARCHED });
   }
 
-  async function readDelivery({ params }: RouteContext) {
+  async function readDelivery({ params }: RouteContext): Promise<DeliveryDetails> {
     const found = await find(params.id);
     const {
       response: _,

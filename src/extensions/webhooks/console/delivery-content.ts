@@ -6,6 +6,7 @@ import { truncateToBytes } from '../deliveries/message.ts';
 import { OLD_SECRETS } from '../endpoints/endpoints-sql.ts';
 import { createSignatureHeader, createSigningKeyCache } from '../endpoints/signing.ts';
 import { type LoadedEndpoint, serializeForAdministrator } from './as-owner.ts';
+import type { DeliveryContent } from './responses.ts';
 
 /** Maximum bytes of a body that the console shows. */
 const SHOWN_BYTES = 64 * 1024;
@@ -13,21 +14,11 @@ const SHOWN_BYTES = 64 * 1024;
 /** The secrets that sign the messages of an endpoint now. $1 endpoint. */
 const READ_SECRETS = `select e.secret, ${OLD_SECRETS} from webhook_endpoints e where e.id = $1 and e.removed_at is null`;
 
-/** The request and the response of a delivery, which may contain values of its record. */
-interface Content {
-  /** The start of the body. */
-  body: string;
-  isBodyCut: boolean;
-  /** The headers of the last attempt, signed with the secrets of now; null if no attempt was made, or the secrets cannot be decrypted. */
-  headers: Record<string, string> | null;
-  response: string | null;
-}
-
 /** Creates the reader of a delivery's content. It returns undefined if the owner of the endpoint may not read the content now, so that it is not sent either. */
 export function createContentReader(
   { database, keyring, log }: Pick<Host, 'database' | 'keyring' | 'log'>,
   { readableBodies, decryptResponseOrNull }: Pick<DeliverySerializer, 'readableBodies' | 'decryptResponseOrNull'>,
-): (of: LoadedEndpoint & { delivery: DeliveryRow }) => Promise<Content | undefined> {
+): (of: LoadedEndpoint & { delivery: DeliveryRow }) => Promise<DeliveryContent | undefined> {
   const getSigningKeys = createSigningKeyCache(keyring);
 
   async function readKeys(endpointId: string): Promise<KeyObject[] | undefined> {
@@ -42,7 +33,7 @@ export function createContentReader(
   }
 
   async function createHeaders(endpointId: string, row: DeliveryRow, body: string) {
-    const last = row[11].at(-1) as { at: string } | undefined;
+    const last = row[11].at(-1);
     const keys = last && (await readKeys(endpointId));
     if (last === undefined || keys === undefined) return null;
     const seconds = Math.floor(Date.parse(last.at) / 1000);

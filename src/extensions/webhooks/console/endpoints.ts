@@ -18,10 +18,19 @@ import { ENDPOINT_STATE, ENDPOINT_STATES } from '../endpoints/endpoint-state.ts'
 import { listSubscribableNames } from '../settings/events.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
 import { type OwnerRoutes, serializeForAdministrator } from './as-owner.ts';
+import type { Endpoint, ListedEndpoint } from './responses.ts';
 import { type DeliveryStatistics, rangeQuery } from './statistics.ts';
 
 const MAX_LIMIT = 100;
 const id = z.string().refine(isId, { error: 'Must be an id' });
+
+/** The route of the API checks the values. */
+const logQuery = z.strictObject({
+  status: z.unknown().optional(),
+  event: z.unknown().optional(),
+  limit: z.unknown().optional(),
+  after: z.unknown().optional(),
+});
 
 const listQuery = z.strictObject({
   state: z.enum(ENDPOINT_STATES, { error: `Must be one of: ${ENDPOINT_STATES.join(', ')}` }).optional(),
@@ -79,13 +88,13 @@ async function listEndpoints(database: Database, statistics: DeliveryStatistics,
   const found = await database.readSlowly<EndpointRow>(listStatement(query));
   const { page: rows, next } = toPage(found, query.limit, ([endpointId]) => endpointId);
   const charts = await statistics.lastDay(rows.map(([endpointId]) => endpointId));
-  const page = rows.map((row) => {
-    return { ...serializeForAdministrator(row), state: getStateOfRow(row), lastDay: charts.get(row[0]) };
+  const page = rows.map((row): ListedEndpoint => {
+    return { ...serializeForAdministrator(row), state: getStateOfRow(row), lastDay: charts.get(row[0])! };
   });
   return withMeta(page, { limit: query.limit, next });
 }
 
-async function readEndpoint(database: Database, as: OwnerRoutes, { params }: RouteContext) {
+async function readEndpoint(database: Database, as: OwnerRoutes, { params }: RouteContext): Promise<Endpoint> {
   const { row, owner } = await as.load(params.id);
   const [details] = await database.readSlowly<DetailsRow>({ text: READ_DETAILS, values: [row[0]] });
   const [slow = false, oldSecretUntil = null, waiting = 0, nextAttemptAt = null, recovery = null] = details ?? [];
@@ -192,6 +201,11 @@ function actionRoutes(
       handler: as.handle('recoverWebhook'),
     },
     { method: 'GET', path: '/endpoints/:id/recoveries/:recoveryId', handler: as.handle('readWebhookRecovery') },
-    { method: 'GET', path: '/endpoints/:id/deliveries', handler: as.handle('listWebhookDeliveries') },
+    {
+      method: 'GET',
+      path: '/endpoints/:id/deliveries',
+      query: logQuery,
+      handler: as.handle('listWebhookDeliveries'),
+    },
   ];
 }

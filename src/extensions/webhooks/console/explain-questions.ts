@@ -11,8 +11,8 @@ import type { EventFinder, KnownEvent } from '../api/known-events.ts';
 import { earliestFinishSql, isKeptSql } from '../deliveries/deliveries-sql.ts';
 import type { DeletedRecords } from '../engine/readability/deleted-records.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
-import type { AdministeredEndpoint } from './as-owner.ts';
 import type { Question, Subject } from './explain-rules.ts';
+import type { AdministeredEndpoint } from './responses.ts';
 
 /** Resolves the id of a delivery to its event. $1 delivery, $2 see `earliestFinishSql`. Uses the primary keys. */
 const EVENT_OF_DELIVERY = (isKept: string) => `

@@ -10,15 +10,7 @@ import {
 import { type KeyLimits, toBoundKey } from '../endpoints/key-limits.ts';
 import { listMatchingNames, listSubscribableNames, TEST_EVENT } from '../settings/events.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
-import type { AdministeredEndpoint } from './as-owner.ts';
-
-/** A rule that decides whether an endpoint gets an event. */
-export interface Rule {
-  rule: string;
-  /** `unknown`: nothing is stored from which it follows. */
-  result: 'pass' | 'fail' | 'unknown';
-  text: string;
-}
+import type { AdministeredEndpoint, Rule } from './responses.ts';
 
 /** What an event is about. `record`: its current state, or the last one if it is deleted; undefined if it is unknown. */
 export type Subject =

@@ -7,7 +7,8 @@ import type { DeletedRecords } from '../engine/readability/deleted-records.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
 import { type OwnerRoutes, serializeForAdministrator } from './as-owner.ts';
 import { createQuestionFinder } from './explain-questions.ts';
-import { createRuleCheck, type Question, type Rule } from './explain-rules.ts';
+import { createRuleCheck, type Question } from './explain-rules.ts';
+import type { ExplainedDelivery, Explanation, Rule } from './responses.ts';
 
 const MOST_DELIVERIES = 5;
 const name = (error: string) => z.string().regex(/^[\w.-]{1,200}$/, { error });
@@ -26,27 +27,6 @@ export const explainQuery = z
     error: 'Give the id of an event, or the id of a record and the name of an event',
   });
 
-interface FoundDelivery {
-  id: string;
-  status: string;
-  attempts: number;
-  error: string | null;
-}
-
-/** Why an endpoint did or did not get an event. */
-interface Explanation {
-  /** The id of the event; null if it was asked for by its record. */
-  event: string | null;
-  name: string | null;
-  /** The result in one sentence. */
-  verdict: string;
-  isDelivered: boolean;
-  /** In the order in which they apply. Rules are evaluated as they are now. */
-  rules: Rule[];
-  /** The deliveries of the event, or of the last events of the record with this name, newest first. */
-  deliveries: FoundDelivery[];
-}
-
 /** Finds deliveries of an endpoint. $1 endpoint, $2 event, or null and $3 name of events and $4 record. */
 const FIND_DELIVERIES = (isKept: string) => {
   const from = (table: string, kept: string) => `
@@ -56,14 +36,14 @@ const FIND_DELIVERIES = (isKept: string) => {
     order by id desc limit ${MOST_DELIVERIES}`;
 };
 
-function stateText({ status, attempts, error }: FoundDelivery): string {
+function stateText({ status, attempts, error }: ExplainedDelivery): string {
   const tried = attempts === 1 ? '1 attempt' : `${attempts} attempts`;
   if (status === 'succeeded') return `It was delivered, after ${tried}`;
   if (status === 'failed') return `It was tried, and failed after ${tried}: ${error ?? 'no reason is stored'}`;
   return `It waits to be sent, after ${tried}${error === null ? '' : `; the last one failed: ${error}`}`;
 }
 
-function explainVerdict(question: Question, rules: readonly Rule[], deliveries: readonly FoundDelivery[]): string {
+function explainVerdict(question: Question, rules: readonly Rule[], deliveries: readonly ExplainedDelivery[]): string {
   const [newest] = deliveries;
   if (newest !== undefined && question.event !== null) return stateText(newest);
   const failed = rules.find(({ result }) => result === 'fail');
@@ -117,7 +97,8 @@ export function createAdministratorExplainer(
       };
     }
     const values = [endpoint.id, event, event === null ? type : null, query.record ?? null];
-    const found = await database.readSlowly<[string, string, number, string | null]>({ text: deliveriesText, values });
+    type Row = [string, ExplainedDelivery['status'], number, string | null];
+    const found = await database.readSlowly<Row>({ text: deliveriesText, values });
     const deliveries = found.map(([deliveryId, status, attempts, error]) => ({
       id: deliveryId,
       status,

@@ -1,27 +1,12 @@
 import { ApiError } from '../../../extension/index.ts';
+import type { Answer, ReceivedContent, Receiver } from './responses.ts';
 
 /** What the receiver keeps, over all of its addresses. */
 const MAX_REQUESTS = 100;
 const MAX_KEPT_BYTES = 8 * 2 ** 20;
 
 /** How the receiver responds, with the status of the response. */
-export const ANSWERS = { accept: 204, fail: 500, slow: 204, gone: 410 } as const;
-
-/** A key of `ANSWERS`. */
-export type Answer = keyof typeof ANSWERS;
-
-/** A request that arrived at the receiver. */
-export interface ReceivedRequest {
-  id: string;
-  name: string;
-  endpoint: string;
-  at: string;
-  headers: Record<string, string>;
-  body: string;
-  verification: { isValid: boolean; code: string; message: string };
-  answer: Answer;
-  status: number;
-}
+export const ANSWERS: Readonly<Record<Answer, number>> = { accept: 204, fail: 500, slow: 204, gone: 410 };
 
 /** The name of the event in a body; null if the body has none. */
 function readEventType(body: string): string | null {
@@ -35,10 +20,10 @@ function readEventType(body: string): string | null {
 
 /** Creates what the receiver keeps: the newest requests, and how each address responds. */
 export function createInbox() {
-  let requests: readonly ReceivedRequest[] = [];
+  let requests: readonly ReceivedContent[] = [];
   const answers = new Map<string, Answer>();
 
-  function keep(request: ReceivedRequest): void {
+  function keep(request: ReceivedContent): void {
     let left = MAX_KEPT_BYTES;
     requests = [request, ...requests].slice(0, MAX_REQUESTS).filter(({ body }) => {
       left -= body.length;
@@ -46,7 +31,7 @@ export function createInbox() {
     });
   }
 
-  function list() {
+  function list(): Omit<Receiver, 'obstacle'> {
     const listed = requests.map(({ headers: _, body, ...request }) => ({
       ...request,
       type: readEventType(body),
@@ -56,7 +41,7 @@ export function createInbox() {
   }
 
   /** @throws ApiError NOT_FOUND */
-  function read(id: string | undefined): ReceivedRequest {
+  function read(id: string | undefined): ReceivedContent {
     const found = requests.find((request) => request.id === id);
     if (found === undefined) throw new ApiError('NOT_FOUND', 'The receiver no longer keeps this request');
     return found;

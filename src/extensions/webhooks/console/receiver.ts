@@ -16,7 +16,8 @@ import { secretEncryptionContext } from '../endpoints/endpoint.ts';
 import { listSubscribableNames } from '../settings/events.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
 import type { OwnerRoutes } from './as-owner.ts';
-import { ANSWERS, type Answer, createInbox, type Inbox, type ReceivedRequest } from './receiver-inbox.ts';
+import { ANSWERS, createInbox, type Inbox } from './receiver-inbox.ts';
+import type { Answer, ReceivedContent, Receiver } from './responses.ts';
 
 const PATH = '/console/receiver';
 const NAME = /^[0-9a-f]{16}$/;
@@ -31,7 +32,7 @@ export type FindVerificationError = (
 ) => { code: string; message: string } | undefined;
 
 /** The receivers of a web process, in its memory. */
-interface Receiver {
+interface ReceiverParts {
   /** The page that receives deliveries. */
   page: Route;
   /** The routes of the console. */
@@ -93,10 +94,10 @@ export function createReceiver(
   settings: WebhookSettings,
   as: OwnerRoutes,
   findVerificationError: FindVerificationError,
-): Receiver {
+): ReceiverParts {
   const inbox = createInbox();
 
-  function verify(secret: string, headers: Record<string, string>, body: Buffer): ReceivedRequest['verification'] {
+  function verify(secret: string, headers: Record<string, string>, body: Buffer): ReceivedContent['verification'] {
     const error = findVerificationError(secret, headers, body);
     if (error === undefined) return { isValid: true, code: 'VALID', message: 'The signature is valid' };
     return { isValid: false, code: error.code, message: error.message };
@@ -159,7 +160,7 @@ function receiverConsoleRoutes(
     {
       method: 'GET',
       path: '/receiver',
-      handler({ req }) {
+      handler({ req }): Receiver {
         const obstacle = findObstacle(settings);
         return { obstacle: obstacle === undefined ? null : languages.for(req).text(obstacle), ...inbox.list() };
       },
@@ -167,7 +168,7 @@ function receiverConsoleRoutes(
     {
       method: 'GET',
       path: '/receiver/requests/:id',
-      handler({ params, req }) {
+      handler({ params, req }): ReceivedContent {
         const request = inbox.read(params.id);
         return { ...request, verification: languages.for(req).members(request.verification, ['message']) };
       },

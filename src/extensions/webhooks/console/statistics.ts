@@ -3,13 +3,12 @@ import type { Host } from '../../../extension/index.ts';
 import { DAY_MS, HOUR_MS } from '../../../extension/index.ts';
 import { isKeptSql } from '../deliveries/deliveries-sql.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
+import type { Chart, ChartRange, RankedEndpoint } from './responses.ts';
 
 /** The times that charts cover, with the size of a bar. */
 const RANGES = { day: { bars: 24, barMs: HOUR_MS }, week: { bars: 7, barMs: DAY_MS } } as const;
 
-const RANGE_NAMES = ['day', 'week'] as const;
-
-type Range = (typeof RANGE_NAMES)[number];
+const RANGE_NAMES = ['day', 'week'] as const satisfies readonly ChartRange[];
 
 /** The query of a chart. */
 export const rangeQuery = z.strictObject({
@@ -20,41 +19,11 @@ export const rangeQuery = z.strictObject({
 const MOST = { overview: 50_000, endpoint: 10_000, row: 1000 };
 const RANKED = 5;
 
-/** Deliveries by result: those that are not finished are pending. */
-interface Counts {
-  succeeded: number;
-  failed: number;
-  pending: number;
-}
-
-/** The deliveries that were created within one bar of a chart. */
-interface Bar extends Counts {
-  /** When the bar begins, ISO 8601. */
-  at: string;
-}
-
-/** A chart of deliveries by the time at which they were created. */
-interface Chart {
-  range: Range;
-  bars: Bar[];
-  /** The maximum number of deliveries that were read, if there were more: the chart begins with the oldest of them. */
-  newest: number | null;
-}
-
-/** An endpoint in a ranking. */
-interface RankedEndpoint extends Counts {
-  id: string;
-  url: string;
-  owner: string;
-  /** ms within which 95 % of its last attempts ended; null without attempts. */
-  durationMs: number | null;
-}
-
 /** Statistics of deliveries. All of them read a limited number of deliveries, by existing indexes. */
 export interface DeliveryStatistics {
   /** Of all endpoints, with those that fail most and those that are slowest. */
-  overview(range: Range): Promise<{ chart: Chart; failing: RankedEndpoint[]; slow: RankedEndpoint[] }>;
-  endpoint(id: string, range: Range): Promise<Chart>;
+  overview(range: ChartRange): Promise<{ chart: Chart; failing: RankedEndpoint[]; slow: RankedEndpoint[] }>;
+  endpoint(id: string, range: ChartRange): Promise<Chart>;
   /** The last 24 hours of several endpoints, by id, in one statement. */
   lastDay(ids: readonly string[]): Promise<Map<string, Chart>>;
 }
@@ -128,12 +97,12 @@ type EndpointBarRow = [id: string, bar: number, succeeded: number, failed: numbe
 type CountsRow = [bar: number, succeeded: number, failed: number, pending: number];
 
 /** The start of a range: its bars begin at full hours or days, in UTC. */
-function getRangeStart(range: Range): number {
+function getRangeStart(range: ChartRange): number {
   const { bars, barMs } = RANGES[range];
   return Math.floor(Date.now() / barMs) * barMs - (bars - 1) * barMs;
 }
 
-function toChart(range: Range, from: number, most: number, rows: readonly CountsRow[]): Chart {
+function toChart(range: ChartRange, from: number, most: number, rows: readonly CountsRow[]): Chart {
   const { bars, barMs } = RANGES[range];
   const counted = new Map(rows.map(([bar, ...counts]) => [Math.min(bar, bars - 1), counts]));
   const total = rows.reduce((sum, [, ...counts]) => sum + counts.reduce((a, b) => a + b, 0), 0);
@@ -155,14 +124,14 @@ export function createDeliveryStatistics(
   const isKept = isKeptSql(settings);
   const [overviewText, byEndpointText] = [overviewSql(isKept), byEndpointSql(isKept)];
 
-  const parametersOf = (range: Range, from: number, most: number) => [
+  const parametersOf = (range: ChartRange, from: number, most: number) => [
     Math.floor(from / 1000).toString(16),
     most,
     new Date(from).toISOString(),
     RANGES[range].barMs,
   ];
 
-  async function readCharts(ids: readonly string[], range: Range, most: number): Promise<Map<string, Chart>> {
+  async function readCharts(ids: readonly string[], range: ChartRange, most: number): Promise<Map<string, Chart>> {
     if (ids.length === 0) return new Map();
     const from = getRangeStart(range);
     const values = [...parametersOf(range, from, most), ids];

@@ -22,6 +22,7 @@ import { deliveryConsoleRoutes } from './deliveries.ts';
 import { endpointConsoleRoutes } from './endpoints.ts';
 import { createAdministratorExplainer, explainQuery } from './explain.ts';
 import { createReceiver, type FindVerificationError } from './receiver.ts';
+import type { Overview, WebhookFacts } from './responses.ts';
 import { createDeliveryStatistics, rangeQuery } from './statistics.ts';
 
 /** What the tab shares with the rest of the extension. */
@@ -72,12 +73,8 @@ export function createWebhooksTab(
     {
       method: 'GET',
       path: '/facts',
-      handler: () => ({
+      handler: (): WebhookFacts => ({
         keepDays: settings.keepDeliveriesDays,
-        maxEndpoints: settings.maxEndpointsPerUser,
-        disableAfterFailures: settings.disableAfterFailures,
-        secretGraceHours: settings.secretGraceHours,
-        requireHttps: settings.requireHttps,
         resources: listSentResources(host.resources).map(({ name }) => name),
         hasReceiver: receiver !== undefined,
       }),
@@ -86,7 +83,7 @@ export function createWebhooksTab(
       method: 'GET',
       path: '/overview',
       query: rangeQuery,
-      async handler({ query }) {
+      async handler({ query }): Promise<Overview> {
         const { range } = query as unknown as z.output<typeof rangeQuery>;
         const [{ endpoints, queue, failed }, recent] = await Promise.all([
           status.status(0),

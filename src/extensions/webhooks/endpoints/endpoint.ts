@@ -70,7 +70,7 @@ export function serializeEndpoint(row: EndpointRow) {
     ordered,
     rateLimit: limit === null ? null : { limit, windowSeconds: windowSeconds! },
     // The API has no `retrying`.
-    status: state === 'retrying' ? 'active' : state,
+    status: state === 'retrying' ? ('active' as const) : state,
     lastSuccessAt,
     lastFailureAt,
     lastError,

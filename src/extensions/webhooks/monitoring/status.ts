@@ -66,11 +66,12 @@ const countFailedSql = (isKeptCondition: string) =>
 export const MAX_COUNTED_FAILURES = 1000;
 
 /**
- * Counts the endpoints that fail and those that Belfry has disabled, and the deliveries that used up their retry schedule within 24 hours, up to
+ * Counts the endpoints that fail, those that are retried and those that Belfry has disabled, and the deliveries that used up their retry schedule within 24 hours, up to
  * one more than the limit. Uses the index of failed deliveries of each partition. @param isKeptCondition see `isKeptSql`
  */
 const problemsSql = (isKeptCondition: string) => `
-  select count(*) filter (where state = 'failing')::int, count(*) filter (where state = 'disabled' and coalesce(disabled_reason, 'manual') <> 'manual')::int,
+  select count(*) filter (where state = 'failing')::int, count(*) filter (where state = 'retrying')::int,
+    count(*) filter (where state = 'disabled' and coalesce(disabled_reason, 'manual') <> 'manual')::int,
     (select count(*)::int from (
       select from webhook_delivery_log d
       where ${IS_FAILED} and d.finished_at > now() - interval '1 day' and ${isKeptCondition} limit ${MAX_COUNTED_FAILURES + 1}) failed)
@@ -161,6 +162,8 @@ const RECENT_MS = 3_600_000;
 /** What does not work. */
 interface WebhookProblems {
   failing: number;
+  /** The endpoints whose last attempt failed, before a delivery has failed for good. */
+  retrying: number;
   /** The endpoints that Belfry has disabled, not their owners. */
   disabled: number;
   /** Deliveries of the last 24 hours that used up their schedule; more than `MAX_COUNTED_FAILURES` means that counting stopped. */
@@ -209,9 +212,9 @@ export function createStatusReader(
 
   return {
     async problems() {
-      const [row] = await database.readSlowly<[number, number, number]>({ text: problemsText, values: [] });
-      const [failing, disabled, failed] = row!;
-      return { failing, disabled, failed };
+      const [row] = await database.readSlowly<[number, number, number, number]>({ text: problemsText, values: [] });
+      const [failing, retrying, disabled, failed] = row!;
+      return { failing, retrying, disabled, failed };
     },
     queue: readQueue,
     async status(worst = 10) {

@@ -79,8 +79,8 @@ export const accountPanelMessages: Translations = {
   'App version': 'Version der App',
   Token: 'Token',
   'Last registered': 'Zuletzt registriert',
-  'Receives no push notifications. The app registers a device with POST /api/auth/devices.':
-    'Erhält keine Push-Nachrichten. Die App registriert ein Gerät mit POST /api/auth/devices.',
+  'Receives no push notifications. A device appears here as soon as the app registers it.':
+    'Erhält keine Push-Nachrichten. Ein Gerät erscheint hier, sobald die App es registriert.',
   'Remove this device?': 'Dieses Gerät entfernen?',
   'It gets no more pushes until the app registers it again. The session of the device stays.':
     'Es erhält keine Pushes mehr, bis die App es wieder registriert. Die Sitzung des Geräts bleibt.',

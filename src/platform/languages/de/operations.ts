@@ -16,6 +16,11 @@ export const operationsMessages: Translations = {
   '1 webhook endpoint fails': '1 Webhook-Endpunkt schlägt fehl',
   '{count:number} webhook endpoints fail': '{count} Webhook-Endpunkte schlagen fehl',
   'More than {count:number} webhook endpoints fail': 'Mehr als {count} Webhook-Endpunkte schlagen fehl',
+  '1 webhook endpoint failed at its last attempt': 'Bei 1 Webhook-Endpunkt ist der letzte Versuch fehlgeschlagen',
+  '{count:number} webhook endpoints failed at their last attempt':
+    'Bei {count} Webhook-Endpunkten ist der letzte Versuch fehlgeschlagen',
+  'More than {count:number} webhook endpoints failed at their last attempt':
+    'Bei mehr als {count} Webhook-Endpunkten ist der letzte Versuch fehlgeschlagen',
   '1 webhook endpoint was disabled automatically': '1 Webhook-Endpunkt wurde automatisch deaktiviert',
   '{count:number} webhook endpoints were disabled automatically':
     '{count} Webhook-Endpunkte wurden automatisch deaktiviert',

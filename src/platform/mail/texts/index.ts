@@ -2,10 +2,23 @@ import type { ConfigErrors } from '../../helpers/config-errors.ts';
 import { suggestKnownNames } from '../../helpers/did-you-mean.ts';
 import { isLanguage, type Language } from '../../helpers/language.ts';
 import { canonicalLocale } from '../../helpers/locale.ts';
+import type { ListedMail } from '../listed.ts';
 import type { MailContent, MailTemplate, PasswordResetMail } from '../message.ts';
-import { BUILT_IN_TEXTS } from './built-in.ts';
+import { ACCOUNT_TEXTS as ACCOUNT_TEXTS_DE } from './account-texts.de.ts';
+import { ACCOUNT_TEXTS as ACCOUNT_TEXTS_EN } from './account-texts.en.ts';
 import { EXAMPLES } from './examples.ts';
+import { NOTICE_TEXTS as NOTICE_TEXTS_DE } from './notice-texts.de.ts';
+import { NOTICE_TEXTS as NOTICE_TEXTS_EN } from './notice-texts.en.ts';
 import type { MailKind, MailVariables } from './variables.ts';
+
+/** The built-in texts of e-mails, by kind. */
+type MailTexts = { readonly [K in MailKind]: MailTemplate<MailVariables[K]> };
+
+/** The built-in texts of e-mails, by language. No language lacks a text. */
+export const BUILT_IN_TEXTS: Readonly<Record<Language, MailTexts>> = {
+  en: { ...ACCOUNT_TEXTS_EN, ...NOTICE_TEXTS_EN },
+  de: { ...ACCOUNT_TEXTS_DE, ...NOTICE_TEXTS_DE },
+};
 
 /**
  * Texts of e-mails that replace the built-in ones, by kind and locale. A text is a function of the variables of its e-mail; it may be async,
@@ -18,14 +31,7 @@ export type MailOverrides = {
 };
 
 /** An e-mail in the list of all e-mails, for a preview. */
-interface MailPreview {
-  kind: string;
-  /** When an e-mail of the project is sent; empty for the built-in ones. */
-  description: string;
-  /** `project`: the project declares it; `replaced`: a built-in e-mail with texts of the project; `built-in`. */
-  origin: 'project' | 'replaced' | 'built-in';
-  /** The locales that have a text. Of built-in e-mails, the languages of the app are always among them. */
-  locales: readonly string[];
+interface MailPreview extends ListedMail {
   /** Creates the e-mail in a locale with example values. */
   render(locale: string): Promise<MailContent>;
 }

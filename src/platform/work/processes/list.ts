@@ -1,15 +1,7 @@
 import type { RedisConnections } from '../../data/redis/connections.ts';
 import { explainRedisProblem, isRedisError } from '../../data/redis/problems.ts';
-import type { ProcessRegistry, RunningProcess } from './registry.ts';
-
-/** The processes that run, oldest first. `problem`: why only this process is known. */
-export interface ProcessList {
-  processes: RunningProcess[];
-  queues: string[];
-  /** The id of the process that reads the list. */
-  own: string;
-  problem: string | null;
-}
+import type { ProcessList, RunningProcess } from './facts.ts';
+import type { ProcessRegistry } from './registry.ts';
 
 /** What the list is read from. */
 interface ProcessSources {

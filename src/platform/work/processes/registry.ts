@@ -3,11 +3,11 @@ import { getHeapStatistics } from 'node:v8';
 import type { RedisClient } from '../../data/redis/connections.ts';
 import { newId } from '../../helpers/ids.ts';
 import type { Logger } from '../../observability/log.ts';
-import type { ProcessFacts } from './facts.ts';
-import type { SlowEntries, SlowLog } from './slow-log.ts';
+import type { ProcessFacts, ProcessState, RunningProcess } from './facts.ts';
+import type { SlowLog } from './slow-log.ts';
 import { isQueueName, isTime, parseNotice, parseSlowEntries, parseState } from './state.ts';
 import { createProcessStore, type StoredProcess } from './store.ts';
-import { startVitalsMeter, type Vitals, type VitalsMeter } from './vitals.ts';
+import { startVitalsMeter, type VitalsMeter } from './vitals.ts';
 
 const HEARTBEAT_MS = 10_000;
 /** The slow entries are sent again after this number of heartbeats, in case Redis has lost them. */
@@ -16,29 +16,6 @@ const RESEND_AFTER = 6;
 const COMPLETE_AFTER = 30;
 /** The queues that a list has at most. */
 const MAX_QUEUES = 1000;
-
-/** What a process says about itself. Another version of Belfry may have written it, so every part may be missing. */
-interface ProcessState extends Partial<Vitals> {
-  roles?: readonly string[];
-  host?: string;
-  pid?: number;
-  /** The versions of Belfry, of Node.js, and of the app if the environment names it. */
-  version?: string;
-  node?: string;
-  appVersion?: string | undefined;
-  /** ISO 8601. */
-  startedAt?: string;
-  facts?: Partial<ProcessFacts>;
-}
-
-/** A process of the app that runs now. */
-export interface RunningProcess extends ProcessState {
-  id: string;
-  /** The time of its last heartbeat, ISO 8601. */
-  seenAt: string;
-  /** Only if they were asked for. */
-  slow?: SlowEntries;
-}
 
 /** The processes of an app, of all roles and on all machines. Each writes its state to Redis every 10 s; after 45 s without, it counts as gone. */
 export interface ProcessRegistry {

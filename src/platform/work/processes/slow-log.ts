@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { durationSetting } from '../../helpers/duration-setting.ts';
 import { MAX_STALL_MS } from '../../helpers/setting-limits.ts';
+import type { SlowEntries, SlowRequest, SlowStatement } from './facts.ts';
 import { withoutValues } from './statement-text.ts';
 
 /** The section `slowLog` of the settings: what the console lists as slow. Each process keeps the newest and the slowest in memory. */
@@ -12,43 +13,6 @@ export const slowLogSettings = z
     statementMs: durationSetting('ms', z.number().int().min(0).max(MAX_STALL_MS)).default(200),
   })
   .prefault({});
-
-/** A request that took longer than `settings.slowLog.requestMs`. */
-export interface SlowRequest {
-  /** When its response was sent, ISO 8601. */
-  at: string;
-  method: string;
-  /** The pattern of its route; null for an unknown path. */
-  route: string | null;
-  /** Null if the client left before the response was sent. */
-  status: number | null;
-  ms: number;
-  requestId: string | null;
-  /** The statements that ran for the request, and the time from sending each until its result, in ms. They may run side by side. */
-  statements: number;
-  postgresMs: number;
-}
-
-/** The slow runs of a statement in one process. */
-export interface SlowStatement {
-  /** Without values. */
-  text: string;
-  /** The number of runs that took longer than `settings.slowLog.statementMs`. */
-  calls: number;
-  totalMs: number;
-  maxMs: number;
-  rows: number;
-  /** ISO 8601. */
-  lastAt: string;
-}
-
-/** The slow requests and statements of one process since its start. */
-export interface SlowEntries {
-  /** The newest requests, and the slowest ones. A request can be in both. */
-  newest: readonly SlowRequest[];
-  slowest: readonly SlowRequest[];
-  statements: readonly SlowStatement[];
-}
 
 /** Keeps slow requests and statements in bounded memory. */
 export interface SlowLog {

@@ -1,4 +1,5 @@
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
+import type { Vitals } from './facts.ts';
 
 /**
  * ms between two measurements of the event loop. Each measured delay contains it. Ten measurements a second took more than half of the CPU time of
@@ -7,16 +8,6 @@ import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 const RESOLUTION_MS = 500;
 const NANOS_PER_MS = 1e6;
 const MIN_PERIOD_MS = 1000;
-
-/** How a process is doing, measured since its previous heartbeat. */
-export interface Vitals {
-  /** In bytes: all memory of the process, and the part of its JavaScript heap that is used. */
-  memory: { rss: number; heapUsed: number; heapLimit: number };
-  /** The share of one CPU that the process used: above 1 if threads ran at the same time. */
-  cpu: number;
-  /** `meanMs`, `maxMs`: by how much timers were late. `busy`: the share of the time in which code ran, from 0 to 1. */
-  eventLoop: { meanMs: number; maxMs: number; busy: number };
-}
 
 /** Measures a process. */
 export interface VitalsMeter {

@@ -1,27 +1,8 @@
 import type { Queue } from 'bullmq';
 import type { RedisConnections } from '../../data/redis/connections.ts';
 import { withDeadline } from '../../helpers/concurrency/deadline.ts';
-import type { QueueFailure } from '../processes/facts.ts';
-import type { ProcessList } from '../processes/list.ts';
+import type { ProcessList, QueueState } from '../processes/facts.ts';
 import type { Queues } from './queues.ts';
-
-/** A queue of entries, each of which points to a row in Postgres. */
-export interface QueueState {
-  name: string;
-  waiting: number;
-  active: number;
-  /** Entries for a later time. */
-  delayed: number;
-  /** Entries that failed and were kept. Belfry keeps none: the relay enqueues the work again. */
-  failed: number;
-  /** How long the next entry has been waiting, in seconds; null: none waits. */
-  oldestSeconds: number | null;
-  /** The processes that work on the queue, and how many entries they can run at once. */
-  workers: number;
-  concurrency: number;
-  /** The newest failures that the processes remember. */
-  failures: QueueFailure[];
-}
 
 /** What the states are read from. */
 export interface QueueSources {

@@ -25,7 +25,7 @@ function classifyBadRequest(detail: string): Failure {
 
 /**
  * Classifies the response of a push service, or a missing one; undefined for a success. Based on RFC 8030 and the documentation of
- * the services (docs/send/push.md).
+ * the services (docs/extend/push-transports.md).
  */
 export function classifyWebPushResponse({
   status,

@@ -103,6 +103,19 @@ test('in development, the routes of a tab need no sign-in, but refuse pages of o
   expect((await development.call('POST', path, { by: 1 }, headers)).status).toBe(403);
 });
 
+test('routes without a schema refuse parameters and fields, those of the console, too', async () => {
+  const path = '/console/api/counter/count';
+  for (const route of [path, '/console/api/app', '/console/api/overview', '/console/api/operations/limits'])
+    expect((await development.call('GET', `${route}?limit=1`)).body.error, route).toMatchObject({
+      code: 'BAD_REQUEST',
+      message: 'Unknown query parameter "limit"',
+    });
+  expect((await development.call('DELETE', `${path}/1`, { by: 1 })).body.error).toMatchObject({
+    code: 'VALIDATION_ERROR',
+    details: { by: 'Unknown field' },
+  });
+});
+
 test('in production, only administrators reach the routes of a tab, and each action is recorded before it runs', async () => {
   const { call, person } = production;
   const [root, ada] = [await person('Root', ['user', 'admin']), await person('Ada')];

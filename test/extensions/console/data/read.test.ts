@@ -199,6 +199,9 @@ test('a picker finds records by id and by text, newest first', async () => {
   expect(await find('q=%25')).toEqual([]);
   expect(await find('limit=1')).toHaveLength(1);
   expect((await get('/references/task?limit=51')).status).toBe(400);
+  expect((await get(`/references/user?q=${ada.id}`)).body.data).toEqual([
+    { id: ada.id, label: 'Ada', email: ada.email },
+  ]);
 });
 
 test('pages of other sites cannot read the data', async () => {

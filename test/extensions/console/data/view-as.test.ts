@@ -144,6 +144,16 @@ test('records that the API has no routes for are in no view, whatever the polici
   expect(body.meta.why).toBe('The resource has no route that reads a record. The resource has no list');
 });
 
+test('references are named in a view as far as the viewer may read the records to which they lead', async () => {
+  const labels = async (path: string, as: string) => (await readConsole(path, as)).body.meta.labels;
+  const path = `note/${notes[0]!.id}`;
+  expect(await labels(path, 'system')).toEqual({ shelf: { [oak.id]: 'Oak' }, user: { [owner.id]: 'Ada' } });
+  expect(await labels(path, admin.id)).toEqual({ shelf: { [oak.id]: 'Oak' }, user: { [owner.id]: 'Ada' } });
+  expect(JSON.stringify(await labels(path, owner.id))).not.toContain('Oak');
+  expect((await labels('note', owner.id)).user).toMatchObject({ [owner.id]: 'Ada' });
+  expect(await labels('note', 'visitor')).toEqual({ shelf: {}, user: {} });
+});
+
 test('encrypted values stay masked in every view', async () => {
   for (const as of ['system', owner.id, admin.id]) {
     expect(JSON.stringify((await readConsole('note', as)).body)).not.toContain('sealed text');

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { createSlowLog, type SlowRequest } from '../../../../src/platform/work/processes/slow-log.ts';
+import type { SlowRequest } from '../../../../src/platform/work/processes/facts.ts';
+import { createSlowLog } from '../../../../src/platform/work/processes/slow-log.ts';
 
 const create = () => createSlowLog({ requestMs: 500, statementMs: 200 });
 
