@@ -149,9 +149,9 @@ browserTest(
   'a record that changes while it is edited shows a notice, and changes in place otherwise',
   120_000,
   async () => {
-    const { id } = await articles.create({ title: 'Live', views: 1 });
+    const { id } = await articles.create({ title: 'Watched', views: 1 });
     const { page } = await openRecord(id);
-    await page.getByText('Live', { exact: true }).first().waitFor();
+    await page.getByText('Live', { exact: true }).waitFor();
     await articles.update(id, { title: 'Changed elsewhere' });
     await page.getByRole('heading', { name: 'Changed elsewhere' }).waitFor();
     await field(page, 'views').getByRole('textbox').fill('5');
@@ -175,7 +175,8 @@ browserTest('changes that are not saved are not lost by a link, the back button 
   await dialog.getByRole('button', { name: 'Cancel' }).click();
   await page.goBack();
   await dialog.getByRole('button', { name: 'Cancel' }).click();
-  expect(new URL(page.url()).pathname).toBe(`/console/data/article/${id}`);
+  // The page returns to its place in the history while the question is shown.
+  await expect.poll(() => new URL(page.url()).pathname).toBe(`/console/data/article/${id}`);
   expect(await page.title()).toBe('Precious · Articles · API console');
   await page.getByRole('button', { name: 'View as…' }).click();
   await page.getByRole('button', { name: 'A visitor' }).click();
@@ -188,6 +189,81 @@ browserTest('changes that are not saved are not lost by a link, the back button 
   await page.goBack();
   await dialog.getByRole('button', { name: 'Leave' }).click();
   await page.getByRole('link', { name: 'Open Precious' }).waitFor();
+});
+
+browserTest('a link that is opened right after a change asks before the change is lost', 60_000, async () => {
+  const { id } = await articles.create({ title: 'Quick' });
+  const { page } = await openRecord(id);
+  // Before the page is painted with the change.
+  await page.evaluate(`(async () => {
+    const input = document.getElementById('field-body');
+    input.value = 'Not saved';
+    input.dispatchEvent(new Event('input', { bubbles: true }));
+    await new Promise((resolve) => queueMicrotask(() => queueMicrotask(resolve)));
+    document.querySelector('a[href="/console/data/topic"]').click();
+  })()`);
+  await page.getByRole('dialog', { name: 'Leave without saving?' }).waitFor();
+});
+
+browserTest('what is typed while a record is saved stays, and a key that repeats saves once', 120_000, async () => {
+  const { page, pageErrors } = await openConsole(browser, `${DATA}/article/new`);
+  const sent: string[] = [];
+  let held = Promise.withResolvers<void>();
+  await page.route('**/console/api/records/article**', async (route) => {
+    const method = route.request().method();
+    if (method !== 'GET') {
+      sent.push(method);
+      await held.promise;
+    }
+    await route.continue();
+  });
+  const input = (name: string) => field(page, name).getByRole('textbox');
+  const saveTwice = async () => {
+    for (const _ of [1, 2]) await page.keyboard.press('Control+s');
+  };
+  await input('title').fill('Once');
+  await saveTwice();
+  await expect.poll(() => sent).toEqual(['POST']);
+  held.resolve();
+  await page.getByRole('heading', { name: 'Once' }).waitFor();
+
+  held = Promise.withResolvers();
+  await input('title').fill('Twice');
+  await saveTwice();
+  await input('views').fill('7');
+  await expect.poll(() => sent).toEqual(['POST', 'PATCH']);
+  held.resolve();
+  await page.getByRole('heading', { name: 'Twice' }).waitFor();
+  await page.getByText('1 field changed').waitFor();
+  expect(await input('views').inputValue()).toBe('7');
+  await save(page);
+  await page.getByText('1 field changed').waitFor({ state: 'detached' });
+  expect((await articles.list({ q: 'Twice' })).data).toMatchObject([{ title: 'Twice', views: 7 }]);
+  expect(sent).toEqual(['POST', 'PATCH', 'PATCH']);
+  expect(pageErrors).toEqual([]);
+});
+
+browserTest('a picker chooses no record of a text that has been typed over', 60_000, async () => {
+  const { id } = await articles.create({ title: 'Picked' });
+  const { page } = await openRecord(id);
+  const held = Promise.withResolvers<void>();
+  await page.route('**/console/api/references/topic?*q=*', async (route) => {
+    await held.promise;
+    await route.continue();
+  });
+  const input = field(page, 'topic').getByRole('combobox');
+  const options = field(page, 'topic').getByRole('option');
+  await input.click();
+  await options.filter({ hasText: 'Sea' }).waitFor();
+  await input.fill('Space');
+  await input.press('Enter');
+  expect(await input.inputValue()).toBe('Space');
+  held.resolve();
+  await expect.poll(() => options.count()).toBe(1);
+  await input.press('Enter');
+  await save(page);
+  await untilSaved(page);
+  expect((await articles.read(id)).topic).toBe(space.id);
 });
 
 browserTest('a record is deleted after a question, and restored with undo', 120_000, async () => {

@@ -1,4 +1,4 @@
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import { beforeAll, expect } from 'vitest';
 import { browserTest, closePages, startBrowser } from './browser.ts';
 import { openConsole, startConsoleApp } from './console-app.ts';
@@ -49,6 +49,9 @@ async function addFilter(page: Page, field: string, comparison: string, value: s
   await page.getByRole('button', { name: 'Apply' }).click();
 }
 
+/** The texts of dates that are wider than their cells. */
+const CUT_DATES = `[...document.querySelectorAll('td.type-date')].filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.innerText)`;
+
 browserTest(
   'filters, searches, orders and pages are in the address, and the back button undoes them',
   180_000,
@@ -81,6 +84,35 @@ browserTest(
     expect(pageErrors).toEqual([]);
   },
 );
+
+browserTest('the search keeps the space before a word that is typed later', 60_000, async () => {
+  const { page } = await openConsole(browser, `${DATA}/article`);
+  const search = page.getByRole('searchbox');
+  await search.pressSequentially('article ');
+  await expect.poll(() => new URL(page.url()).searchParams.get('q')).toBe('article');
+  await search.pressSequentially('5');
+  await untilCount(page, '11 articles');
+  expect(await search.inputValue()).toBe('article 5');
+});
+
+browserTest('on a phone the controls of a list share one row; in a wide form short fields do', 120_000, async () => {
+  const { page } = await openConsole(browser, `${DATA}/article`, { width: 360, height: 780 });
+  await untilCount(page, '60 articles');
+  const topOf = async (control: Locator) => (await control.boundingBox())?.y;
+  const controls = page.getByRole('search').getByRole('button');
+  const tops = await Promise.all((await controls.all()).map(topOf));
+  expect(tops.length).toBeGreaterThanOrEqual(4);
+  expect(new Set(tops).size).toBe(1);
+  expect(await topOf(page.getByLabel('Sort by'))).toBe(tops[0]);
+  await page.setViewportSize({ width: 1280, height: 900 });
+  await page.goto(`${DATA}/article/new`);
+  const [status, featured, title] = ['status', 'featured', 'title'].map((name) =>
+    page.locator(`[data-field="${name}"]`),
+  );
+  await status!.waitFor();
+  expect(await topOf(status!)).toBe(await topOf(featured!));
+  expect(await topOf(title!)).toBeLessThan((await topOf(status!))!);
+});
 
 browserTest('filters compare the id and the times of records', 120_000, async () => {
   const { page } = await openConsole(browser, `${DATA}/article`);
@@ -172,8 +204,11 @@ browserTest('resources and fields have the names that their declarations give to
   await page.getByRole('heading', { name: 'Match days', level: 1 }).waitFor();
   await page.getByRole('columnheader', { name: 'Kick-off' }).waitFor();
   await untilFirst(page, 'Herons');
-  // The search needs a searchable field, which only the author of the app can change.
-  await page.getByText('No field is searchable() yet.').waitFor();
+  // Dates are whole, with the year and the time of day.
+  expect(await page.evaluate(CUT_DATES)).toEqual([]);
+  // Nothing stands where the search would be: only the author of the app can make a field searchable.
+  expect(await page.getByRole('search').getByRole('textbox').count()).toBe(0);
+  expect(await page.getByText('searchable').count()).toBe(0);
   await page.goto(`${DATA}/fixture/${id}`);
   await page.getByRole('heading', { name: 'Herons', level: 1 }).waitFor();
   await page.getByLabel('Kick-off').waitFor();

@@ -189,7 +189,7 @@ browserTest(
     await page.getByRole('link', { name: 'Slow work' }).click();
     await page.getByText('/api/invoices').first().waitFor();
     await page.getByRole('button', { name: 'Slowest' }).click();
-    expect(page.url()).toContain('order=slowest');
+    await expect.poll(() => page.url()).toContain('order=slowest');
     await checkScreens(page, 'console-operations-slow', [360, 1280]);
     await page.getByRole('button', { name: 'All runs in Postgres' }).click();
     await page.getByText('To switch it on').or(page.getByLabel('Statements in Postgres')).waitFor();

@@ -236,8 +236,8 @@ browserTest('in production, requests use the session of the console, and a delet
   expect((await admin.call('GET', `/api/tickets/${data.id}`)).status).toBe(404);
   await page.getByRole('button', { name: /Choose another caller/ }).click();
   const callers = page.getByRole('dialog', { name: 'Send requests as' });
-  expect(await callers.getByText('As a user').count()).toBe(0);
   await callers.getByLabel('E-mail address').fill(admin.email);
+  expect(await callers.getByText('As a user').count()).toBe(0);
   await callers.getByLabel('Password').fill('wrong password');
   await callers.getByRole('button', { name: 'Sign in' }).click();
   await page

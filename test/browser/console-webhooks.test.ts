@@ -27,7 +27,7 @@ browserTest(
 
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.getByRole('button', { name: 'Last 7 days' }).click();
-    expect(page.url()).toContain('range=week');
+    await expect.poll(() => page.url()).toContain('range=week');
     await page.getByRole('link', { name: /Failing endpoints/ }).click();
     await page.getByRole('heading', { name: 'Endpoints', level: 1 }).waitFor();
     await expect.poll(() => page.getByRole('row').count()).toBeGreaterThan(3);
@@ -94,12 +94,11 @@ browserTest(
       res.end('<img src=x onerror=alert(1)>');
     });
     await ada.call('POST', '/api/orders', { title: 'Ten chairs', total: 90 });
-    await expect
-      .poll(async () => {
-        await page.getByRole('button', { name: 'Refresh' }).click();
-        return page.locator('tbody .status.bad').count();
-      })
-      .toBe(1);
+    const [{ id }] = (await ada.call('GET', '/api/webhooks')).body.data;
+    const newest = async () => (await ada.call('GET', `/api/webhooks/${id}/deliveries`)).body.data[0];
+    await expect.poll(async () => (await newest()).status, { timeout: 60_000 }).toBe('failed');
+    await page.getByRole('button', { name: 'Refresh' }).click();
+    await page.locator('tbody .status.bad').waitFor();
     await page.setViewportSize({ width: 1280, height: 900 });
     await checkScreens(page, 'console-webhooks-endpoint', [390, 1280]);
 
@@ -169,7 +168,9 @@ browserTest(
     await page.getByRole('button', { name: 'Create', exact: true }).click();
     await page.getByRole('button', { name: /Send a test/ }).click();
     await page.locator('.webhooks-requests').getByText('webhook.test').waitFor();
+    const answered = page.waitForResponse('**/webhooks/receiver/answer');
     await page.getByLabel('Response').selectOption('fail');
+    await answered;
     await eve.call('POST', '/api/orders', { title: 'Lamp' });
     await page.locator('.webhooks-requests').getByText('responded 500').waitFor();
     await page.locator('.webhooks-summary').first().click();

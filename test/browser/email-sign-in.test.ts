@@ -1,4 +1,4 @@
-// The sign-in page of docs/users/email-sign-in.md, in a real browser.
+// The sign-in page of docs/users/sign-in/email-sign-in.md, in a real browser.
 import { readFileSync } from 'node:fs';
 import type { Browser, BrowserContext } from 'playwright-core';
 import { beforeAll, expect } from 'vitest';
@@ -14,7 +14,7 @@ beforeAll(async () => {
   return () => closePages(browser);
 });
 
-const doc = readFileSync(new URL('../../docs/users/email-sign-in.md', import.meta.url), 'utf8');
+const doc = readFileSync(new URL('../../docs/users/sign-in/email-sign-in.md', import.meta.url), 'utf8');
 const [postFunction, requestStep, codeStep, linkStep] = Array.from(
   doc.matchAll(/```js\n([\s\S]*?)```/g),
   ([, code]) => code!,

@@ -19,10 +19,10 @@ async function findFreePort(): Promise<number> {
   return port;
 }
 
-const docs = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'users', 'oidc.md'), 'utf8');
+const docs = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'users', 'sign-in', 'oidc.md'), 'utf8');
 const documented = /```js\n([\s\S]*?)```/.exec(docs)![1]!;
 
-/** Returns the script of docs/users/oidc.md, for the addresses of this test. */
+/** Returns the script of docs/users/sign-in/oidc.md, for the addresses of this test. */
 const scriptFor = (api: string, front: string) =>
   documented.replaceAll('https://api.example.com', api).replaceAll('https://app.example.com', front);
 

@@ -1,4 +1,4 @@
-// A real Chromium with a virtual authenticator, which runs the example of docs/users/passkeys.md for pages.
+// A real Chromium with a virtual authenticator, which runs the example of docs/users/sign-in/passkeys.md for pages.
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { type AddressInfo, createServer as createSocket } from 'node:net';
@@ -15,9 +15,9 @@ beforeAll(async () => {
   return () => closePages(browser);
 });
 
-/** The client of docs/users/passkeys.md. */
+/** The client of docs/users/sign-in/passkeys.md. */
 function readExample(): string {
-  const page = readFileSync(new URL('../../docs/users/passkeys.md', import.meta.url), 'utf8');
+  const page = readFileSync(new URL('../../docs/users/sign-in/passkeys.md', import.meta.url), 'utf8');
   return /```js\n(\/\/ passkeys\.js\n[\s\S]*?)```/.exec(page)![1]!;
 }
 

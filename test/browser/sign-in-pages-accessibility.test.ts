@@ -157,8 +157,7 @@ browserTest('a browser without passkeys is offered the other ways to sign in', 6
   await page.addInitScript('delete window.PublicKeyCredential');
   await openPage(page, `${origin}/auth/sign-in`);
   await page.getByLabel('Password').waitFor();
-  const ways = page.locator('.ways').getByRole('button');
-  expect(await ways.count()).toBe(2);
   await page.getByRole('button', { name: 'E-mail me a sign-in link', exact: true }).waitFor();
   await page.getByRole('button', { name: 'Continue with Simulated provider', exact: true }).waitFor();
+  expect(await page.locator('.ways').getByRole('button').count()).toBe(2);
 });

@@ -263,8 +263,10 @@ browserTest('a user without a password sets one, after signing in again if the s
   await page.getByLabel('New password').fill('a bell rings at noon');
   await press(page, 'Set a password');
   const dialog = page.getByRole('dialog', { name: 'Confirm that it is you' });
+  const again = dialog.getByRole('link', { name: 'Sign in again' });
+  await again.waitFor();
   expect(await dialog.getByLabel('Password').count()).toBe(0);
-  await dialog.getByRole('link', { name: 'Sign in again' }).click();
+  await again.click();
   await page.waitForURL(`${origin}/auth/sign-in?next=%2Fauth%2Faccount`);
   await press(page, 'E-mail me a sign-in link');
   await signInByEmail();

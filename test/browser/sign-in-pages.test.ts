@@ -88,6 +88,20 @@ browserTest(
   },
 );
 
+browserTest('a password is shown on request, and hidden again when it is sent', 60_000, async () => {
+  const page = await newTab('/auth/sign-in');
+  const password = page.getByLabel('Password');
+  await page.getByLabel('E-mail address').fill('nobody@pages.example.com');
+  await password.fill('a wrong password');
+  const reveal = page.getByRole('button', { name: 'Show password' });
+  await reveal.click();
+  await expect.poll(() => password.getAttribute('type')).toBe('text');
+  await press(page, 'Sign in');
+  await expect.poll(() => page.getByRole('alert').textContent()).toContain('password');
+  expect(await password.getAttribute('type')).toBe('password');
+  expect(await reveal.getAttribute('aria-pressed')).toBe('false');
+});
+
 browserTest(
   'a user who forgot the password sets a new one with the link, whose token leaves the address bar',
   60_000,
@@ -235,7 +249,7 @@ browserTest(
     await page.getByText(`You are signed in as ${other.email}.`).waitFor();
     await page.getByRole('link', { name: 'Create an account' }).click();
     await page.getByLabel('Name').fill('Nia');
-    expect(await page.getByLabel('E-mail address').inputValue()).toBe(email);
+    await expect.poll(() => page.getByLabel('E-mail address').inputValue()).toBe(email);
     await page.getByLabel('Password').fill(PASSWORD);
     await press(page, 'Create account');
     await press(page, 'Accept the invitation');
@@ -243,13 +257,21 @@ browserTest(
   },
 );
 
-browserTest('a user signs in with the keyboard alone', 60_000, async () => {
+browserTest('a user signs in with the keyboard alone, and can see the password meanwhile', 60_000, async () => {
   const kim = await person('Kim');
   const page = await newTab('/auth/sign-in');
   await page.keyboard.press('Tab');
   await page.keyboard.type(kim.email);
   await page.keyboard.press('Tab');
   await page.keyboard.type(PASSWORD);
+  const password = page.getByLabel('Password');
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Space');
+  await expect.poll(() => password.getAttribute('type')).toBe('text');
+  expect(await password.inputValue()).toBe(PASSWORD);
+  expect(await password.getAttribute('spellcheck')).toBe('false');
+  await page.keyboard.press('Space');
+  await expect.poll(() => password.getAttribute('type')).toBe('password');
   await page.keyboard.press('Tab');
   await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Sign in');
   await expect.poll(() => page.evaluate('getComputedStyle(document.activeElement).outlineStyle')).toBe('solid');

@@ -23,9 +23,9 @@ beforeAll(async () => {
 const SECURITY_POLICY = "default-src 'none'; script-src 'self'; connect-src 'self'; require-trusted-types-for 'script'";
 const BUILD = '/verify-webhook.browser.js';
 
-/** The example of docs/send/webhooks.md for pages, as JavaScript. */
+/** The example of docs/send/receive-webhooks.md for pages, as JavaScript. */
 function readExample(): string {
-  const page = readFileSync(new URL('../../docs/send/webhooks.md', import.meta.url), 'utf8');
+  const page = readFileSync(new URL('../../docs/send/receive-webhooks.md', import.meta.url), 'utf8');
   const examples = Array.from(page.matchAll(/```ts\n(import [\s\S]*?)```/g), (match) => match[1]!);
   const example = examples.find((text) => text.includes('readDelivery'))!;
   return transformSync(example.replace("'@belfry/verify-webhook'", `'${BUILD}'`), { loader: 'ts' }).code;

@@ -174,9 +174,11 @@ browserTest(
     await page.keyboard.press('Escape');
     await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Disable');
     expect([await isAsking(), (await read()).enabled]).toEqual([false, true]);
+    await page.getByLabel('Description').fill('Not saved yet');
     await ask('Disable');
     await page.keyboard.press('Enter');
     await page.getByText('Disabled because you disabled it.').waitFor();
+    expect(await page.getByLabel('Description').inputValue()).toBe('Not saved yet');
     expect((await read()).enabled).toBe(false);
     await press('button', 'Enable the endpoint');
     await page.getByText('Active', { exact: true }).waitFor();

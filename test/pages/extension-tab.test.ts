@@ -12,7 +12,7 @@ import { openConsole } from '../browser/console-app.ts';
 import { startTestApp } from '../support/app.ts';
 
 const root = join(import.meta.dirname, '../..');
-const docs = readFileSync(join(root, 'docs/extend/extensions.md'), 'utf8');
+const docs = readFileSync(join(root, 'docs/extend/console-tabs.md'), 'utf8');
 
 /** Returns the block of code in a language that contains a text. */
 function findExample(language: string, part: string): string {

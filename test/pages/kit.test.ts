@@ -169,3 +169,12 @@ browserTest(
     await checkScreens(page, 'kit-dialog', [360, 1280]);
   },
 );
+
+browserTest('times are relative by the days of the calendar; chosen dates have their time of day', 30_000, async () => {
+  const page = await browser.newPage({ timezoneId: 'Europe/Berlin', locale: 'en-GB' });
+  onTestFinished(() => page.close());
+  await page.clock.setFixedTime('2030-03-13T02:00:00+01:00');
+  await page.goto(`http://127.0.0.1:${(site.address() as AddressInfo).port}/`);
+  const times = page.getByRole('region', { name: 'Times' }).locator('time');
+  await expect.poll(() => times.allTextContents()).toEqual(['2 days ago', 'yesterday', '5 hours ago', '14 Mar, 18:00']);
+});

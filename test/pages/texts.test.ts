@@ -97,6 +97,7 @@ const SAME = new Set([
   'send.transport',
   'form.normal',
   'form.dataExample',
+  'home.count',
   'kinds.jobs',
   'kinds.webhook',
   'status',
@@ -107,11 +108,11 @@ const SAME = new Set([
   'secret.label',
 ]);
 
-/** Returns each text by its path. Functions are called with `2` and `3`. */
+/** Returns each text by its path. Functions are called with the texts `2` and `3`. */
 function listTexts(texts: object, path = ''): [string, string][] {
   return Object.entries(texts).flatMap(([key, value]): [string, string][] => {
     if (typeof value === 'object') return listTexts(value, `${path}${key}.`);
-    return [[path + key, typeof value === 'function' ? value(2, 3) : value]];
+    return [[path + key, typeof value === 'function' ? value('2', '3') : value]];
   });
 }
 

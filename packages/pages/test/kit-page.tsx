@@ -53,6 +53,14 @@ function DialogPart() {
   );
 }
 
+/** At 2 in the night of 13 March 2030 in Berlin: two days ago by the calendar, the day before, hours ago, and tomorrow. */
+const TimesPart = () => (
+  <Section title="Times">
+    <Time value="2030-03-11T19:00:00Z" /> <Time value="2030-03-12T00:30:00Z" /> <Time value="2030-03-12T20:00:00Z" />{' '}
+    <Time value="2030-03-14T17:00:00Z" isAbsolute={true} />
+  </Section>
+);
+
 const ERRORS = { city: 'must be a city', 'place.street': 'is missing' };
 
 function FormPart() {
@@ -158,6 +166,7 @@ function KitPage() {
         <Copyable text={'first line\nsecond line'} label="example" block />
       </Section>
       <Parts />
+      <TimesPart />
       <Dialogs />
       <Toasts />
     </main>

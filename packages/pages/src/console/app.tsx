@@ -3,6 +3,7 @@ import '../kit/base.css';
 import '../kit/controls.css';
 import '../kit/parts.css';
 import '../kit/overlays.css';
+import '../kit/frame.css';
 import './styles/menus.css';
 import './styles/shell.css';
 import './styles/list.css';

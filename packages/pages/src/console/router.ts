@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useLayoutEffect } from 'preact/hooks';
 import { consoleName } from './brand.ts';
 
 /** The page that is shown. All that the user chose is in it, so that every view has a link. */
@@ -49,7 +49,8 @@ export function guardLeaving(guard: () => Promise<boolean>): () => void {
 
 /** Names the page and the app in the title of the document, which screen readers and the history show. */
 export function usePageTitle(title: string, name: string): void {
-  useEffect(() => {
+  // Not `useEffect`: the heading would be shown before the title.
+  useLayoutEffect(() => {
     document.title = `${title} · ${consoleName(name)}`;
   }, [title, name]);
 }

@@ -2,8 +2,13 @@ import type { ComponentChild } from 'preact';
 import { locale } from './language.ts';
 
 const relativeFormat = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
+const shortFormat = new Intl.RelativeTimeFormat(locale, { numeric: 'auto', style: 'short' });
 const CLOCK = { hour: '2-digit', minute: '2-digit' } as const;
-const dateFormat = new Intl.DateTimeFormat(locale, { year: 'numeric', month: 'short', day: 'numeric', ...CLOCK });
+const DAY = { month: 'short', day: 'numeric' } as const;
+/** Within a year the date needs no year. */
+const thisYearFormat = new Intl.DateTimeFormat(locale, { ...DAY, ...CLOCK });
+const dateFormat = new Intl.DateTimeFormat(locale, { year: 'numeric', ...DAY, ...CLOCK });
+const shortDayFormat = new Intl.DateTimeFormat(locale, { year: 'numeric', ...DAY });
 const clockFormat = new Intl.DateTimeFormat(locale, CLOCK);
 const secondFormat = new Intl.DateTimeFormat(locale, { ...CLOCK, second: '2-digit' });
 const decimalFormat = new Intl.NumberFormat(locale, {
@@ -11,16 +16,10 @@ const decimalFormat = new Intl.NumberFormat(locale, {
   maximumFractionDigits: 1,
   useGrouping: false,
 });
+const ZONED = { weekday: 'short', year: 'numeric', ...DAY, ...CLOCK, timeZoneName: 'short' } as const;
 /** For tooltips: with the name of the time zone, because the ISO form says nothing to most people. */
-const exactFormat = new Intl.DateTimeFormat(locale, {
-  weekday: 'short',
-  year: 'numeric',
-  month: 'short',
-  day: 'numeric',
-  ...CLOCK,
-  second: '2-digit',
-  timeZoneName: 'short',
-});
+const exactFormat = new Intl.DateTimeFormat(locale, { ...ZONED, second: '2-digit' });
+const exactMinuteFormat = new Intl.DateTimeFormat(locale, ZONED);
 const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
   ['day', 86_400_000],
   ['hour', 3_600_000],
@@ -30,10 +29,15 @@ const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
 
 const dayFormat = new Intl.DateTimeFormat(locale);
 
-const relativeText = (date: Date) => {
-  const distance = date.getTime() - Date.now();
+const startOfDay = (time: Date | number) => new Date(time).setHours(0, 0, 0, 0);
+
+const relativeText = (date: Date, format: Intl.RelativeTimeFormat) => {
+  const now = Date.now();
+  const distance = date.getTime() - now;
   const [unit, ms] = UNITS.find(([, size]) => Math.abs(distance) >= size) ?? ['second', 1000];
-  return relativeFormat.format(Math.round(distance / ms), unit);
+  // Days are those of the calendar: 30 hours before 2 o'clock is not yesterday.
+  const span = unit === 'day' ? startOfDay(date) - startOfDay(now) : distance;
+  return format.format(Math.round(span / ms), unit);
 };
 
 /** The sign between a number and its fraction: a comma in German. */
@@ -50,10 +54,15 @@ export function parseLocalNumber(text: string): string {
   return (isGrouped ? text.replaceAll('.', '') : text).replace(',', '.');
 }
 
-/** A time with the name of its zone; what is no time as it is. */
-export function exactTime(value: string): string {
+/**
+ * A time with the name of its zone; what is no time as it is.
+ *
+ * @param options.isShort leaves out the seconds of a full minute
+ */
+export function exactTime(value: string, { isShort = false } = {}): string {
   const date = new Date(value);
-  return Number.isNaN(date.getTime()) ? value : exactFormat.format(date);
+  if (Number.isNaN(date.getTime())) return value;
+  return (isShort && date.getTime() % 60_000 === 0 ? exactMinuteFormat : exactFormat).format(date);
 }
 
 /** The time of day: `14:05`. */
@@ -66,14 +75,28 @@ export const dayText = (date: Date): string => dayFormat.format(date);
 /** A text with a capital at its start, such as the name of a state. */
 export const sentenceCase = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
+function timeText(date: Date, isShort: boolean, isAbsolute: boolean): string {
+  const isNear = Math.abs(date.getTime() - Date.now()) < 7 * 86_400_000;
+  if (isNear && !isAbsolute) return relativeText(date, isShort ? shortFormat : relativeFormat);
+  if (isShort) return shortDayFormat.format(date);
+  return (date.getFullYear() === new Date().getFullYear() ? thisYearFormat : dateFormat).format(date);
+}
+
+interface TimeProps {
+  value: string;
+  /** For narrow places. */
+  isShort?: boolean;
+  /** For times that somebody has entered: the date and the time of day, also within a week. */
+  isAbsolute?: boolean;
+}
+
 /** A time: relative within a week, else the local date. The tooltip has the exact time and its zone. */
-export function Time({ value }: { value: string }): ComponentChild {
+export function Time({ value, isShort = false, isAbsolute = false }: TimeProps): ComponentChild {
   const date = new Date(value);
   if (Number.isNaN(date.getTime())) return value;
-  const isNear = Math.abs(date.getTime() - Date.now()) < 7 * 86_400_000;
   return (
     <time datetime={value} title={exactTime(value)}>
-      {isNear ? relativeText(date) : dateFormat.format(date)}
+      {timeText(date, isShort, isAbsolute)}
     </time>
   );
 }

@@ -1,4 +1,4 @@
-// The client for pages: subscribe, unsubscribe, and report opened notifications. docs/send/push.md has an example.
+// The client for pages: subscribe, unsubscribe, and report opened notifications. docs/send/push-setup.md has an example.
 import { vapidPublicKey } from './key.js';
 import { OPENED, type OpenedMessage } from './opened.ts';
 

@@ -5,13 +5,14 @@ import '../kit/base.css';
 import '../kit/controls.css';
 import '../kit/parts.css';
 import '../kit/overlays.css';
+import '../kit/frame.css';
 import './app.css';
 import './layout.css';
 import './reference.css';
 import './runner/runner.css';
 import { signal } from '@preact/signals';
 import { render } from 'preact';
-import { useEffect, useErrorBoundary } from 'preact/hooks';
+import { useEffect, useErrorBoundary, useLayoutEffect } from 'preact/hooks';
 import { Dialogs } from '../kit/dialog.tsx';
 import { PageFrame, type PageFrameProps } from '../kit/page-frame.tsx';
 import { toRequestError } from '../kit/request.ts';
@@ -28,7 +29,8 @@ const APP_TITLE = document.title;
 
 function Page(props: PageFrameProps) {
   const { title } = props;
-  useEffect(() => {
+  // Not `useEffect`: the heading would be shown before the title.
+  useLayoutEffect(() => {
     document.title = `${title} · ${APP_TITLE}`;
   }, [title]);
   return <PageFrame {...props} />;

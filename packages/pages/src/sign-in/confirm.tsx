@@ -18,10 +18,10 @@ export class CancelledError extends Error {
   }
 }
 
-/** The content of a dialog. `finish` closes it with success. */
-type DialogContent = (finish: () => void) => ComponentChildren;
+/** The content of a dialog. `close` says whether it succeeded. */
+type DialogContent = (close: (isDone: boolean) => void) => ComponentChildren;
 
-/** A modal dialog. The browser keeps the focus in it, and returns the focus to where it was. */
+/** A modal dialog. That of the kit would load its state and its texts, too: one more request for these pages. */
 function Dialog({
   heading,
   onClose,
@@ -33,7 +33,7 @@ function Dialog({
 }) {
   const dialog = useRef<HTMLDialogElement>(null);
   useLayoutEffect(() => dialog.current?.showModal(), []);
-  const close = (value: string) => dialog.current?.close(value);
+  const close = (isDone: boolean) => dialog.current?.close(isDone ? 'done' : '');
   return (
     <dialog
       ref={dialog}
@@ -41,9 +41,10 @@ function Dialog({
       onClose={({ currentTarget }) => onClose(currentTarget.returnValue === 'done')}
     >
       <ProblemArea>
-        <h2 id="dialog-title">{heading}</h2>
-        {children(() => close('done'))}
-        <Button run={() => close('')}>{texts.cancel}</Button>
+        <header>
+          <h2 id="dialog-title">{heading}</h2>
+        </header>
+        {children(close)}
       </ProblemArea>
     </dialog>
   );
@@ -70,10 +71,13 @@ function openDialog(heading: string, content: DialogContent): Promise<boolean> {
 
 /** Asks before something is removed. @returns whether the user agrees */
 export const askToRemove = (question: string, action: string): Promise<boolean> =>
-  openDialog(question, (finish) => (
-    <Button kind="danger" run={finish}>
-      {action}
-    </Button>
+  openDialog(question, (close) => (
+    <footer>
+      <Button run={() => close(false)}>{texts.cancel}</Button>
+      <Button kind="danger" run={() => close(true)}>
+        {action}
+      </Button>
+    </footer>
   ));
 
 /** Whether the user has a second factor, whose code is needed to change something. */
@@ -84,11 +88,11 @@ export async function needsSecondFactor(): Promise<boolean> {
 function Confirmation({
   methods,
   needsCode,
-  onDone,
+  close,
 }: {
   methods: readonly string[];
   needsCode: boolean;
-  onDone: () => void;
+  close: (isDone: boolean) => void;
 }) {
   return (
     <>
@@ -98,7 +102,7 @@ function Confirmation({
           submit={text.submit}
           send={async (values) => {
             await requestAsUser('POST', '/auth/reauthenticate', values);
-            onDone();
+            close(true);
           }}
         >
           <PasswordField />
@@ -109,7 +113,7 @@ function Confirmation({
         <Button
           run={async () => {
             await confirmWithPasskey();
-            onDone();
+            close(true);
           }}
         >
           {text.passkey}
@@ -118,6 +122,9 @@ function Confirmation({
       <p>
         <a href={pagePath('sign-in', location.pathname)}>{text.signIn}</a>
       </p>
+      <footer>
+        <Button run={() => close(false)}>{texts.cancel}</Button>
+      </footer>
     </>
   );
 }
@@ -126,8 +133,8 @@ function Confirmation({
 async function confirmIdentity(): Promise<void> {
   const methods = await requestAsUser<string[]>('GET', '/auth/sign-in-methods');
   const needsCode = await needsSecondFactor();
-  const isDone = await openDialog(text.heading, (finish) => (
-    <Confirmation methods={methods} needsCode={needsCode} onDone={finish} />
+  const isDone = await openDialog(text.heading, (close) => (
+    <Confirmation methods={methods} needsCode={needsCode} close={close} />
   ));
   if (!isDone) throw new CancelledError();
 }

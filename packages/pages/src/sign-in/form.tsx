@@ -2,7 +2,7 @@ import { type ComponentChildren, createContext, type RefObject } from 'preact';
 import { useContext, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { toRequestError } from '../kit/request.ts';
 import { texts } from './texts.ts';
-import { ProblemContext } from './view.tsx';
+import { ProblemContext, RevealButton } from './view.tsx';
 
 /** The values of a form by the names of its fields. Those of empty fields are undefined. */
 export type FormValues = Readonly<Record<string, string | number | boolean | undefined>>;
@@ -29,7 +29,7 @@ const findControls = (form: HTMLFormElement): Control[] =>
 function readValue(control: Control): string | number | boolean | undefined {
   if (control instanceof HTMLInputElement && control.type === 'checkbox') return control.checked;
   // Passwords may begin or end with spaces.
-  const text = control.type === 'password' ? control.value : control.value.trim();
+  const text = control.autocomplete.endsWith('password') ? control.value : control.value.trim();
   if (text === '') return undefined;
   return control.type === 'number' ? Number(text) : text;
 }
@@ -133,6 +133,9 @@ const INPUTS = {
   checkbox: { type: 'checkbox' },
 } as const;
 
+/** A password that can be read. Browsers may send texts that they check elsewhere. */
+const REVEALED = { type: 'text', spellcheck: false, autocapitalize: 'off', autocorrect: 'off' } as const;
+
 /** What a field of a form can have. */
 export interface FieldProps {
   name: string;
@@ -156,6 +159,15 @@ let created = 0;
 /** A field with its label, its hint and a place for its error. */
 export function Field({ label, hint, type = 'text', value, values = [], controlRef, ...attributes }: FieldProps) {
   const [id] = useState(() => `field-${++created}`);
+  const [isRevealed, setRevealed] = useState(false);
+  const container = useRef<HTMLDivElement>(null);
+  // A password that was sent is not left readable on the screen.
+  useLayoutEffect(() => {
+    const form = isRevealed ? container.current?.closest('form') : undefined;
+    const hide = () => setRevealed(false);
+    form?.addEventListener('submit', hide);
+    return () => form?.removeEventListener('submit', hide);
+  }, [isRevealed]);
   const error = messageFor(attributes.name, useContext(DetailsContext));
   const connections = {
     id,
@@ -163,7 +175,7 @@ export function Field({ label, hint, type = 'text', value, values = [], controlR
     'aria-invalid': error === '' ? undefined : ('true' as const),
   };
   return (
-    <div class={type === 'checkbox' ? 'field checkbox' : 'field'}>
+    <div ref={container} class={type === 'checkbox' ? 'field checkbox' : 'field'}>
       <label for={id}>{label}</label>
       {type === 'select' ? (
         <select {...connections} name={attributes.name} required={attributes.required}>
@@ -175,7 +187,16 @@ export function Field({ label, hint, type = 'text', value, values = [], controlR
           ))}
         </select>
       ) : (
-        <input ref={controlRef} {...connections} {...INPUTS[type]} {...attributes} defaultValue={value} />
+        <input
+          ref={controlRef}
+          {...connections}
+          {...(isRevealed ? REVEALED : INPUTS[type])}
+          {...attributes}
+          defaultValue={value}
+        />
+      )}
+      {type === 'password' && (
+        <RevealButton label={label} isRevealed={isRevealed} onClick={() => setRevealed(!isRevealed)} />
       )}
       <p class="hint" id={`${id}-hint`}>
         {hint}

@@ -1,26 +1,15 @@
-import { useState } from 'preact/hooks';
 import { toRequestError } from '../kit/request.ts';
 import { RegistrationFields } from './fields.tsx';
 import { Form } from './form.tsx';
 import type { InvitationPreview, SignInResponse } from './responses.ts';
-import {
-  continueSignIn,
-  forgetLinkToken,
-  pagePath,
-  readToken,
-  request,
-  requestAsAnyone,
-  takeLinkToken,
-} from './session.ts';
-import { useStart } from './start.ts';
+import { continueSignIn, forgetLinkToken, pagePath, readToken, request, requestAsAnyone } from './session.ts';
+import { useLink } from './start.ts';
 import { texts } from './texts.ts';
 import { Button, View, type ViewProps } from './view.tsx';
 
 const { invitation: text } = texts;
 
 type InvitationView =
-  | { kind: 'loading' }
-  | { kind: 'unusable'; problem: string }
   | { kind: 'register'; token: string; email: string }
   | { kind: 'takeOver'; token: string }
   | { kind: 'accept'; token: string; email: string }
@@ -88,27 +77,15 @@ function SignInView({ email, problem }: ViewProps<InvitationView, 'signIn'>) {
 }
 
 async function openLink(token: string): Promise<InvitationView> {
-  try {
-    const { email, mode } = await request<InvitationPreview>('POST', '/auth/invitations/preview', { token });
-    if (mode === 'claim') return { kind: 'takeOver', token };
-    if (mode !== 'sign-in') return { kind: 'register', token, email };
-    return readToken() === undefined ? { kind: 'signIn', email } : { kind: 'accept', token, email };
-  } catch (error) {
-    const { code, message } = toRequestError(error);
-    if (code === 'INVALID_TOKEN') forgetLinkToken();
-    return { kind: 'unusable', problem: message };
-  }
+  const { email, mode } = await request<InvitationPreview>('POST', '/auth/invitations/preview', { token });
+  if (mode === 'claim') return { kind: 'takeOver', token };
+  if (mode !== 'sign-in') return { kind: 'register', token, email };
+  return readToken() === undefined ? { kind: 'signIn', email } : { kind: 'accept', token, email };
 }
 
 /** Accept an invitation to the app: with a new account, or with that of the invited address. */
 export function Page() {
-  const [token] = useState(takeLinkToken);
-  const [view, show] = useState<InvitationView>(
-    token === undefined ? { kind: 'unusable', problem: text.noToken } : { kind: 'loading' },
-  );
-  useStart(async () => {
-    if (token !== undefined) show(await openLink(token));
-  });
+  const [view, show] = useLink<InvitationView>(text.noToken, openLink);
   switch (view.kind) {
     case 'loading':
       return null;

@@ -1,6 +1,7 @@
 import '../kit/tokens.css';
 import '../kit/base.css';
 import '../kit/controls.css';
+import '../kit/overlays.css';
 import './pages.css';
 import { type FunctionComponent, render } from 'preact';
 import { useErrorBoundary, useLayoutEffect } from 'preact/hooks';

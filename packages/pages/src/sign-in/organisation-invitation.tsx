@@ -1,4 +1,3 @@
-import { useState } from 'preact/hooks';
 import { toRequestError } from '../kit/request.ts';
 import type { OrganisationInvitation, User } from './responses.ts';
 import {
@@ -12,9 +11,8 @@ import {
   request,
   requestAsAnyone,
   requestAsUser,
-  takeLinkToken,
 } from './session.ts';
-import { useStart } from './start.ts';
+import { useLink } from './start.ts';
 import { texts } from './texts.ts';
 import { Button, View, type ViewProps } from './view.tsx';
 
@@ -22,8 +20,6 @@ const { organisationInvitation: text } = texts;
 const PATH = '/auth/organisation-invitation';
 
 type InvitationView =
-  | { kind: 'loading' }
-  | { kind: 'unusable'; problem: string }
   | { kind: 'accept'; token: string; invitation: OrganisationInvitation }
   | { kind: 'signIn'; invitation: OrganisationInvitation; problem: string | undefined };
 
@@ -93,28 +89,16 @@ async function findSignedInEmail(): Promise<string | undefined> {
 }
 
 async function openLink(token: string): Promise<InvitationView> {
-  try {
-    const invitation = await request<OrganisationInvitation>('POST', '/organisation-invitations/preview', { token });
-    const email = await findSignedInEmail();
-    if (email === undefined) return askToSignIn(invitation);
-    if (email.toLowerCase() === invitation.email.toLowerCase()) return { kind: 'accept', token, invitation };
-    return askToSignIn(invitation, text.otherAccount(email));
-  } catch (error) {
-    const { code, message } = toRequestError(error);
-    if (code === 'INVALID_TOKEN') forgetLinkToken();
-    return { kind: 'unusable', problem: message };
-  }
+  const invitation = await request<OrganisationInvitation>('POST', '/organisation-invitations/preview', { token });
+  const email = await findSignedInEmail();
+  if (email === undefined) return askToSignIn(invitation);
+  if (email.toLowerCase() === invitation.email.toLowerCase()) return { kind: 'accept', token, invitation };
+  return askToSignIn(invitation, text.otherAccount(email));
 }
 
 /** Accept an invitation to an organisation, with the account of the invited address. */
 export function Page() {
-  const [token] = useState(takeLinkToken);
-  const [view, show] = useState<InvitationView>(
-    token === undefined ? { kind: 'unusable', problem: text.noToken } : { kind: 'loading' },
-  );
-  useStart(async () => {
-    if (token !== undefined) show(await openLink(token));
-  });
+  const [view, show] = useLink<InvitationView>(text.noToken, openLink);
   switch (view.kind) {
     case 'loading':
       return null;

@@ -3,6 +3,7 @@ import type { Texts } from './texts.en.ts';
 /** The texts in German. */
 export const de: Texts = {
   choose: 'Auswählen …',
+  showPassword: (field) => `${field} anzeigen`,
   or: 'oder',
   cancel: 'Abbrechen',
   continue: 'Weiter',

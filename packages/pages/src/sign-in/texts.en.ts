@@ -1,6 +1,7 @@
 /** Every text of the pages, apart from the messages of the server. */
 export const en = {
   choose: 'Choose…',
+  showPassword: (field: string) => `Show ${field.toLowerCase()}`,
   or: 'or',
   cancel: 'Cancel',
   continue: 'Continue',

@@ -1,5 +1,6 @@
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { Icon } from '../kit/icons.tsx';
 import { toRequestError } from '../kit/request.ts';
 import { config, pagePath } from './session.ts';
 import { texts } from './texts.ts';
@@ -67,6 +68,24 @@ export function Button({
   return (
     <button type="button" class={kind} aria-label={label} aria-disabled={isRunning || undefined} onClick={onClick}>
       {children}
+    </button>
+  );
+}
+
+/** The button in a field for a password that shows what was typed. @param props `label`: of the field */
+export function RevealButton({
+  label,
+  isRevealed,
+  onClick,
+}: {
+  label: string;
+  isRevealed: boolean;
+  onClick: () => void;
+}) {
+  return (
+    <button type="button" class="icon-button reveal" aria-pressed={isRevealed ? 'true' : 'false'} onClick={onClick}>
+      <Icon name="eye" size={20} />
+      <span class="visually-hidden">{texts.showPassword(label)}</span>
     </button>
   );
 }

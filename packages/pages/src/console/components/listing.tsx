@@ -1,5 +1,5 @@
 import type { ComponentChildren, TargetedEvent } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { userResource } from '../data/schema.ts';
 import { place, setParams } from '../router.ts';
 import { texts } from '../texts.ts';
@@ -62,8 +62,10 @@ export function useSearchField(name: string) {
   const shown = place.value.params.get(name) ?? '';
   const [value, setValue] = useState(shown);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  useEffect(() => {
-    setValue(shown);
+  // Not `useEffect`, which runs after the next paint, and would undo what is typed before then.
+  useLayoutEffect(() => {
+    // The address has no spaces around the text, but the user may be about to type the next word.
+    setValue((typed) => (typed.trim() === shown ? typed : shown));
     return () => clearTimeout(timer.current);
   }, [shown]);
   const search = (text: string) => {

@@ -11,6 +11,8 @@ const TYPING_MS = 200;
 interface Option {
   id: string;
   label: string;
+  /** Of a user. */
+  email?: string;
 }
 
 /** Finds records by their label or id, newest first without a text. */
@@ -46,9 +48,13 @@ export function useReferenceLabel(resource: string | undefined, id: string): str
   return knownLabels.get(key) ?? id;
 }
 
-/** The found records while the picker is open; undefined while they are read. */
+/**
+ * The found records while the picker is open; undefined while the first ones are read. They stay while those for another text are read.
+ *
+ * @returns `isCurrent`: whether they belong to the text
+ */
 function useFound(resource: string, text: string, isOpen: boolean) {
-  const [found, setFound] = useState<{ options?: Option[]; error?: string }>({});
+  const [found, setFound] = useState<{ of?: string; options?: Option[]; error?: string }>({});
   useEffect(() => {
     if (!isOpen) return undefined;
     let isCurrent = true;
@@ -56,8 +62,8 @@ function useFound(resource: string, text: string, isOpen: boolean) {
     const timer = setTimeout(
       () => {
         findReferences(resource, text)
-          .then((options) => show({ options }))
-          .catch((error) => show({ options: [], error: toRequestError(error).message }));
+          .then((options) => show({ of: text, options }))
+          .catch((error) => show({ of: text, options: [], error: toRequestError(error).message }));
       },
       text === '' ? 0 : TYPING_MS,
     );
@@ -66,16 +72,17 @@ function useFound(resource: string, text: string, isOpen: boolean) {
       clearTimeout(timer);
     };
   }, [resource, text, isOpen]);
-  return found;
+  return { ...found, isCurrent: found.of === text };
 }
 
 /** The state of a picker, and the handlers of its input. */
-function useCombobox(resource: string, onChoose: (option: Option) => void) {
+function useCombobox(resource: string, onChoose: (option: Option) => void, isAlwaysOpen: boolean) {
   const [text, setText] = useState('');
-  const [isOpen, setOpen] = useState(false);
+  const [isOpened, setOpen] = useState(false);
+  const isOpen = isAlwaysOpen || isOpened;
   const [active, setActive] = useState(0);
   const list = useRef<HTMLUListElement>(null);
-  const { options, error } = useFound(resource, text, isOpen);
+  const { options, error, isCurrent } = useFound(resource, text, isOpen);
   const close = () => {
     setOpen(false);
     setText('');
@@ -98,8 +105,9 @@ function useCombobox(resource: string, onChoose: (option: Option) => void) {
       else setOpen(true);
     } else if (event.key === 'Enter' && isOpen) {
       event.preventDefault();
-      choose(options?.[active]);
-    } else if (event.key === 'Escape' && isOpen) {
+      // The records of an earlier text are not what the user means.
+      if (isCurrent) choose(options?.[active]);
+    } else if (event.key === 'Escape' && isOpen && !isAlwaysOpen) {
       event.preventDefault();
       event.stopPropagation();
       close();
@@ -116,7 +124,7 @@ function useCombobox(resource: string, onChoose: (option: Option) => void) {
     onKeyDown: handleKey,
     onBlur: close,
   };
-  return { text, isOpen, active, list, options, error, choose, handlers };
+  return { text, isOpen, active, list, options, error, isCurrent, choose, handlers };
 }
 
 /** The found records, of which one is active. */
@@ -149,7 +157,11 @@ function OptionList({
           }}
         >
           <span>{option.label}</span>
-          <code>{option.id}</code>
+          {option.email && option.email !== option.label ? (
+            <span class="soft">{option.email}</span>
+          ) : (
+            <code>{option.id}</code>
+          )}
         </li>
       ))}
     </ul>
@@ -168,16 +180,19 @@ interface ReferencePickerProps {
   invalid?: boolean | undefined;
   describedBy?: string | undefined;
   placeholder?: string | undefined;
+  /** The list needs no click and stays, as in a dialog that asks for nothing else. */
+  isAlwaysOpen?: boolean;
 }
 
 /** A search field that picks a record. The keyboard works as in every combobox: arrows, Enter, Escape. */
 export function ReferencePicker(props: ReferencePickerProps) {
-  const { id, resource, value, onChange, disabled, invalid, describedBy, placeholder } = props;
-  const combobox = useCombobox(resource, (option) => {
+  const { id, resource, value, onChange, disabled, invalid, describedBy, placeholder, isAlwaysOpen = false } = props;
+  const choose = (option: Option) => {
     rememberLabel(resource, option);
     onChange(option.id, option.label);
-  });
-  const { text, isOpen, active, options, error, handlers } = combobox;
+  };
+  const combobox = useCombobox(resource, choose, isAlwaysOpen);
+  const { text, isOpen, active, options, error, isCurrent, handlers } = combobox;
   const knownLabel = useReferenceLabel(props.label === undefined && value ? resource : undefined, value ?? '');
   const label = props.label ?? knownLabel;
   const hint =
@@ -205,7 +220,7 @@ export function ReferencePicker(props: ReferencePickerProps) {
       <OptionList id={id} resource={resource} combobox={combobox} />
       {isOpen && !options?.length && (
         <p class="picker-note" role="status">
-          {error ?? (options === undefined ? texts.components.searching : texts.components.noRecord)}
+          {error ?? (isCurrent ? texts.components.noRecord : texts.components.searching)}
         </p>
       )}
     </div>

@@ -5,7 +5,10 @@ import type { FieldInfo, Labels } from './app-info.ts';
 import { dataHref, resourceOf } from './schema.ts';
 
 /** What is shown of a field: its value depends on its type only. */
-type ShownField = Pick<FieldInfo, 'type' | 'target'> & { inner?: ShownField };
+type ShownField = Pick<FieldInfo, 'type' | 'target'> & { name?: string; inner?: ShownField };
+
+/** Times that Belfry sets. What is known of them is how long ago they were; all others are dates that somebody has chosen. */
+const SYSTEM_TIMES: readonly (string | undefined)[] = ['createdAt', 'updatedAt', 'deletedAt'];
 
 /** Links are followed only to these schemes: a record may hold `javascript:` addresses. */
 const SAFE_LINK = /^(https?|mailto):/i;
@@ -106,7 +109,7 @@ export function Value({ field, value, labels }: ValueProps<unknown>): ComponentC
     case 'enum':
       return <span class="chip">{String(value)}</span>;
     case 'date':
-      return <Time value={String(value)} />;
+      return <Time value={String(value)} isAbsolute={!SYSTEM_TIMES.includes(field.name)} />;
     case 'ref':
       return (
         <Reference

@@ -30,24 +30,7 @@ const SYSTEM_FIELDS: Readonly<Record<string, Partial<FieldInfo>>> = {
   deletedAt: { ...texts.data.systemFields.deletedAt, type: 'date' },
 };
 
-const UNDECLARED: Omit<FieldInfo, 'name' | 'label'> = {
-  type: 'id',
-  operators: [],
-  clientOperators: [],
-  required: false,
-  unique: false,
-  immutable: false,
-  readOnly: false,
-  hidden: false,
-  writeOnly: false,
-  encrypted: false,
-  pii: false,
-  owner: false,
-  tenant: false,
-  sortable: false,
-  clientSortable: false,
-  searchable: false,
-};
+const UNDECLARED = { type: 'id', operators: [], clientOperators: [], required: false };
 
 export const resourceOf = (name: string | undefined): ResourceInfo | undefined =>
   loadedApp.value?.resources.find((one) => one.name === name);

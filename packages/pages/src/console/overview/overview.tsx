@@ -42,7 +42,7 @@ function SignIns({ signIns }: { signIns: readonly SignIn[] | null }) {
                 {label}
               </a>
               <span class="soft">
-                <Time value={at} />
+                <Time value={at} isShort={true} />
               </span>
             </li>
           ))}

@@ -36,7 +36,7 @@ function Newest({ resource, newest }: { resource: ResourceInfo } & Pick<Resource
             {label}
           </a>
           <span class="soft">
-            <Time value={createdAt} />
+            <Time value={createdAt} isShort={true} />
           </span>
         </li>
       ))}

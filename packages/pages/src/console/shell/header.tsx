@@ -49,7 +49,7 @@ function LiveIndicator() {
   const state = liveState.value;
   if (state === 'off') return null;
   return (
-    <span class={`live ${state}`} role="status" title={texts.shell.live[state]}>
+    <span class={`status live ${state === 'lost' ? 'warn' : 'good'}`} role="status" title={texts.shell.live[state]}>
       <span class="dot"></span>
       <span class="text">{texts.shell.live[state]}</span>
     </span>

@@ -39,7 +39,13 @@ function ViewerDialog({ close }: { close: (result: undefined) => void }) {
       {users && (
         <div class="field">
           <label for="viewer-picker">{texts.shell.viewAs.user}</label>
-          <ReferencePicker id="viewer-picker" resource={users.name} value={null} onChange={choose} />
+          <ReferencePicker
+            id="viewer-picker"
+            resource={users.name}
+            value={null}
+            onChange={choose}
+            isAlwaysOpen={true}
+          />
         </div>
       )}
     </Dialog>

@@ -96,6 +96,7 @@ export function Settings({
   onChange: (endpoint: Endpoint) => void;
 }) {
   const [saved, setSaved] = useState('');
+  const [saves, setSaves] = useState(0);
   const { busy, error, run } = useAction();
   const onPartChange = (changed: Endpoint, text: string) => {
     onChange(changed);
@@ -105,12 +106,14 @@ export function Settings({
     run(async () => {
       setSaved('');
       onPartChange(await update(endpoint.id, values), texts.settings.saved);
+      setSaves((count) => count + 1);
     });
   return (
     <>
       <Notice kind="good">{saved}</Notice>
       <EndpointForm
-        key={endpoint.updatedAt}
+        // Shows what is stored after a save. Other changes of the endpoint keep what is typed.
+        key={saves}
         endpoint={endpoint}
         label={texts.form.save}
         busy={busy}

@@ -99,8 +99,8 @@ export function EmailField(props: {
 /** A field for some of several choices. `isFixed`: whether a choice cannot be changed; `children`: below the choices. */
 export function ChoicesField(props: {
   legend: ComponentChildren;
-  choices: string[];
-  value: string[];
+  choices: readonly string[];
+  value: readonly string[];
   isFixed?: (choice: string) => boolean;
   onChange: (value: string[]) => void;
   children?: ComponentChildren;

@@ -10,7 +10,7 @@ import {
   type TableColumn,
 } from '../../console/kit.ts';
 import { sendAction } from './dialog.tsx';
-import type { AccountPanel, PanelAction, PanelColumn, PanelFact, PanelRow } from './types.ts';
+import type { PanelColumn, PanelFact, PanelRow, ShownAction, ShownPanel } from './types.ts';
 import { ShownValue } from './values.tsx';
 
 /**
@@ -18,7 +18,7 @@ import { ShownValue } from './values.tsx';
  * failure, which may be due to a change by another person.
  */
 function PanelActionButton(props: {
-  action: PanelAction;
+  action: ShownAction;
   path: string;
   body?: object;
   of?: string;
@@ -58,10 +58,10 @@ function PanelActionButton(props: {
 /** Rows with a column of buttons, if any row has an action. */
 export function PanelRows(props: {
   label: string;
-  columns: PanelColumn[];
-  rows: PanelRow[];
-  actions: PanelAction[];
-  pathOf: (action: PanelAction) => string;
+  columns: readonly PanelColumn[];
+  rows: readonly PanelRow[];
+  actions: readonly ShownAction[];
+  pathOf: (action: ShownAction) => string;
   onDone: () => Promise<void>;
 }) {
   const { label, columns, rows, actions, pathOf, onDone } = props;
@@ -111,11 +111,11 @@ const hasTab = (href: string) =>
   app.value.tabs.some(({ path }) => href === path || href.startsWith(`${path}/`) || href.startsWith(`${path}?`));
 
 /** A panel of an account, as the server describes it. */
-export function Panel(props: { panel: AccountPanel; userId: string; onDone: () => Promise<void> }) {
+export function Panel(props: { panel: ShownPanel; userId: string; onDone: () => Promise<void> }) {
   const { panel, userId, onDone } = props;
   const { id, columns, empty, error, facts = [], rows = [], link, rowActions, accountActions } = panel;
   const label = panel.label;
-  const pathOf = (action: PanelAction) => `/accounts/users/${encodeURIComponent(userId)}/panels/${id}/${action.id}`;
+  const pathOf = (action: ShownAction) => `/accounts/users/${encodeURIComponent(userId)}/panels/${id}/${action.id}`;
   const offered = accountActions.filter((action) => panel.actions === undefined || panel.actions.includes(action.id));
   const buttons = offered.map((action) => (
     <PanelActionButton key={action.id} action={action} path={pathOf(action)} onDone={onDone} />

@@ -16,12 +16,12 @@ import { language } from '../../kit/language.ts';
 import { ActionDialog, ChoicesField, type CloseDialog, EmailField, ErrorText } from './dialog.tsx';
 import { PanelRows } from './panel.tsx';
 import { texts } from './texts.ts';
-import type { AccountSection, PanelRow, SectionField, SectionForm } from './types.ts';
+import type { PanelRow, SectionField, ShownForm, ShownSection } from './types.ts';
 import { ACCOUNTS, accountFacts } from './values.tsx';
 
 type FieldValue = string | string[];
 
-const pathOf = ({ id }: AccountSection) => `/accounts/sections/${id}`;
+const pathOf = ({ id }: ShownSection) => `/accounts/sections/${id}`;
 
 /** A field of a form that the server describes. */
 function Field(props: {
@@ -53,7 +53,7 @@ function Field(props: {
 }
 
 /** The form of a section in a dialog. Errors of the server are shown at their fields. */
-function FormDialog({ path, form, close }: { path: string; form: SectionForm; close: CloseDialog }) {
+function FormDialog({ path, form, close }: { path: string; form: ShownForm; close: CloseDialog }) {
   const { fields } = form;
   const label = form.label;
   const [values, setValues] = useState<Record<string, FieldValue>>(
@@ -80,7 +80,7 @@ function FormDialog({ path, form, close }: { path: string; form: SectionForm; cl
 }
 
 /** The filter by state, or the search that must be filled in. */
-function Toolbar({ section }: { section: AccountSection }) {
+function Toolbar({ section }: { section: ShownSection }) {
   const { params } = place.value;
   const [text, setText] = useState(params.get('search') ?? '');
   const submit = () => setParams({ search: text.trim() });
@@ -110,7 +110,7 @@ function Toolbar({ section }: { section: AccountSection }) {
   );
 }
 
-function Rows({ section, search }: { section: AccountSection; search: string }) {
+function Rows({ section, search }: { section: ShownSection; search: string }) {
   const { states, columns, rowActions, empty } = section;
   const label = section.label;
   const state = place.value.params.get('state') ?? states?.[0]?.id;
@@ -140,7 +140,7 @@ function Rows({ section, search }: { section: AccountSection; search: string }) 
 }
 
 /** The rows of a section; those with a search are read once it is filled in. */
-function Content({ section }: { section: AccountSection }) {
+function Content({ section }: { section: ShownSection }) {
   const search = place.value.params.get('search') ?? '';
   if (section.search === undefined || search !== '') return <Rows section={section} search={search} />;
   return (
@@ -163,7 +163,7 @@ export function SectionPage({ section: id }: { section: string }) {
       </Page>
     );
   const { form } = section;
-  const open = async (shown: SectionForm) => {
+  const open = async (shown: ShownForm) => {
     const isDone = await openDialog<boolean>(({ close }) => (
       <FormDialog path={pathOf(section)} form={shown} close={close} />
     ));

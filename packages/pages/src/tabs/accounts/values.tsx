@@ -30,7 +30,7 @@ const Empty = () => (
 );
 
 /** Short texts side by side, such as roles. */
-export function Chips({ of }: { of: string[] }) {
+export function Chips({ of }: { of: readonly string[] }) {
   if (of.length === 0) return <Empty />;
   return (
     <span class="accounts-chips">

@@ -1,7 +1,7 @@
 import { app, Facts, type FieldInfo, RecordLink, sentenceCase, Time, userResource, Value } from '../../console/kit.ts';
 import { richText } from '../../kit/rich-text.ts';
 import { texts } from './texts.ts';
-import type { AuditEntry, FieldChange } from './types.ts';
+import type { FieldChange, ListedEntry } from './types.ts';
 
 /** How a user acted, unless in a session. */
 const WAYS: Readonly<Record<string, string>> = texts.entry.ways;
@@ -40,24 +40,23 @@ function ChangeList({ changes, resource }: { changes: Record<string, FieldChange
         .toSorted(([a], [b]) => positionOf(a) - positionOf(b))
         .map(([field, change]) => {
           const info = fields.find(({ name }) => name === field);
-          const hasBefore = Object.hasOwn(change, 'from');
-          const hasValues = hasBefore || Object.hasOwn(change, 'to');
+          const values = 'from' in change || 'to' in change ? change : undefined;
           return (
             <div key={field}>
               <dt title={field}>{info?.label ?? inWords(field)}</dt>
               <dd>
-                {hasValues ? (
+                {values ? (
                   <>
-                    {hasBefore && (
+                    {'from' in values && (
                       <>
                         <del>
-                          <ChangedValue value={change.from} field={info} />
+                          <ChangedValue value={values.from} field={info} />
                         </del>{' '}
                         →{' '}
                       </>
                     )}
                     <ins>
-                      <ChangedValue value={change.to} field={info} />
+                      <ChangedValue value={values.to} field={info} />
                     </ins>
                   </>
                 ) : (
@@ -72,7 +71,7 @@ function ChangeList({ changes, resource }: { changes: Record<string, FieldChange
 }
 
 /** What an entry is about; nothing if it is the user who acted. Records without a page have their ids in the details. */
-function Subject({ entry: { resource, record, user } }: { entry: AuditEntry }) {
+function Subject({ entry: { resource, record, user } }: { entry: ListedEntry }) {
   if (resource === null || (user !== null && user === record)) return null;
   const isLinked = record !== null && findResource(resource) !== undefined;
   return (
@@ -83,7 +82,7 @@ function Subject({ entry: { resource, record, user } }: { entry: AuditEntry }) {
 }
 
 /** Who acted: a user, the app itself, or somebody unknown. */
-function Actor({ entry: { user, via } }: { entry: AuditEntry }) {
+function Actor({ entry: { user, via } }: { entry: ListedEntry }) {
   const users = userResource();
   const way = via === null ? undefined : WAYS[via];
   if (user === null) return <>{via === 'system' ? texts.entry.bySystem : (way ?? texts.entry.anonymous)}</>;
@@ -98,7 +97,7 @@ function Actor({ entry: { user, via } }: { entry: AuditEntry }) {
 }
 
 /** Everything that support needs to follow up an entry. */
-function Details({ entry }: { entry: AuditEntry }) {
+function Details({ entry }: { entry: ListedEntry }) {
   const { id, action, resource, record, user, via, ip, requestId, details } = entry;
   const own = texts.entry;
   const code = (text: string | null) => text && <code>{text}</code>;
@@ -125,7 +124,7 @@ function Details({ entry }: { entry: AuditEntry }) {
 }
 
 /** An entry of the trail as a sentence, with its changes. */
-export function Entry({ entry }: { entry: AuditEntry }) {
+export function Entry({ entry }: { entry: ListedEntry }) {
   const { action, words, at, changes, resource } = entry;
   return (
     <li>

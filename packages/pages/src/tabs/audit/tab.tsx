@@ -24,7 +24,7 @@ import {
   usePages,
 } from '../../console/kit.ts';
 import { Entry, kindText } from './entry.tsx';
-import type { AuditEntry, AuditFacts, VerificationResult } from './types.ts';
+import type { AuditFacts, ListedEntry, VerificationResult } from './types.ts';
 
 const FILTERS = ['user', 'resource', 'record', 'action', 'from', 'to'];
 
@@ -116,7 +116,7 @@ function AuditPage() {
   const [result, setResult] = useState<VerificationResult>();
   const facts = useLoaded<AuditFacts>('/audit/facts');
   const query = chosenParams(FILTERS);
-  const list = usePages<AuditEntry>(hrefOf('/audit/entries', query));
+  const list = usePages<ListedEntry>(hrefOf('/audit/entries', query));
   const verify = async () => {
     setResult((await call<VerificationResult>('/audit/verify', { method: 'POST' })).data);
   };

@@ -16,7 +16,7 @@ import {
 import { StoredSection } from './shown.tsx';
 import { jobsHref, progressText, runHref, StatusBadge, timeText } from './status.tsx';
 import { texts } from './texts.ts';
-import type { Job, JobProgress, JobStatus } from './types.ts';
+import type { Job, JobStatus } from './types.ts';
 
 /** The interval in ms at which the job is read, because another process may run it. */
 const READ_EVERY_MS = 1000;
@@ -91,7 +91,7 @@ function TechnicalDetails({ job: { id, job, uniqueKey, requestId } }: { job: Job
   );
 }
 
-function Progress({ progress }: { progress: JobProgress }) {
+function Progress({ progress }: { progress: NonNullable<Job['progress']> }) {
   const { done, total, note } = progress;
   const value = total === undefined ? {} : { max: total || 1, value: Math.min(done, total) };
   return (

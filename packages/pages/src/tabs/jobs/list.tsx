@@ -11,9 +11,18 @@ import {
   Time,
   useLoaded,
 } from '../../console/kit.ts';
-import { filterParams, JOBS, type JobFilter, jobsHref, progressText, StatusBadge, useOverview } from './status.tsx';
+import {
+  filterParams,
+  JOBS,
+  type JobFilter,
+  jobsHref,
+  progressText,
+  STATUSES,
+  StatusBadge,
+  useOverview,
+} from './status.tsx';
 import { texts } from './texts.ts';
-import { type JobItem, type JobStatus, STATUSES } from './types.ts';
+import type { JobItem, JobStatus } from './types.ts';
 
 /** The interval in ms at which the list is read, because another process may run the jobs. */
 const READ_EVERY_MS = 1000;

@@ -11,9 +11,9 @@ import {
   type TableColumn,
   Time,
 } from '../../console/kit.ts';
-import { jobsHref, runHref, STATUS_KINDS, useOverview } from './status.tsx';
+import { jobsHref, runHref, STATUS_KINDS, STATUSES, useOverview } from './status.tsx';
 import { texts } from './texts.ts';
-import { type JobKind, type JobOverview, type JobStatus, type Schedule, STATUSES } from './types.ts';
+import type { JobStatus, ListedJobs, ListedKind, ScheduleState } from './types.ts';
 
 const { home } = texts;
 
@@ -22,7 +22,7 @@ const SCHEDULE = "createApp({ schedules: [{ cron: '0 2 * * *', job }] })";
 const countText = (count: number, isCapped = false) => `${count.toLocaleString(locale)}${isCapped ? '+' : ''}`;
 
 /** The number of all jobs by status, as links to their lists. */
-function Totals({ kinds, cappedStatuses }: JobOverview) {
+function Totals({ kinds, cappedStatuses }: ListedJobs) {
   return (
     <ul class="figures" aria-label={home.byStatus}>
       {STATUSES.map((status) => {
@@ -43,8 +43,11 @@ function Totals({ kinds, cappedStatuses }: JobOverview) {
   );
 }
 
+/** The name of a state within a text. The nouns of German stay as they are. */
+const inSentence = (state: string) => state.charAt(0).toLowerCase() + state.slice(1);
+
 /** The counts of a kind that are not zero. */
-function Counts({ kind, cappedStatuses }: { kind: JobKind; cappedStatuses: JobStatus[] }) {
+function Counts({ kind, cappedStatuses }: { kind: ListedKind; cappedStatuses: readonly JobStatus[] }) {
   const { name, counts, scheduled } = kind;
   const shown = STATUSES.filter((status) => counts[status] > 0);
   if (shown.length === 0) return <span class="soft">{home.noneStored}</span>;
@@ -52,7 +55,7 @@ function Counts({ kind, cappedStatuses }: { kind: JobKind; cappedStatuses: JobSt
     <span class="jobs-counts">
       {shown.map((status) => (
         <a key={status} class={`status ${STATUS_KINDS[status]}`} href={jobsHref({ job: name, status })}>
-          {home.count(countText(counts[status], cappedStatuses.includes(status)), texts.states[status].toLowerCase())}
+          {home.count(countText(counts[status], cappedStatuses.includes(status)), inSentence(texts.states[status]))}
           {status === 'waiting' && scheduled > 0 && ` ${home.planned(countText(scheduled))}`}
         </a>
       ))}
@@ -60,7 +63,7 @@ function Counts({ kind, cappedStatuses }: { kind: JobKind; cappedStatuses: JobSt
   );
 }
 
-function Kind({ kind: { name, label, description, isDeclared } }: { kind: JobKind }) {
+function Kind({ kind: { name, label, description, isDeclared } }: { kind: ListedKind }) {
   return (
     <>
       <a href={jobsHref({ job: name })} title={name}>
@@ -77,8 +80,8 @@ function Kind({ kind: { name, label, description, isDeclared } }: { kind: JobKin
   );
 }
 
-function Kinds({ kinds, cappedStatuses }: JobOverview) {
-  const columns: TableColumn<JobKind>[] = [
+function Kinds({ kinds, cappedStatuses }: ListedJobs) {
+  const columns: TableColumn<ListedKind>[] = [
     { name: 'job', label: texts.job, render: (kind) => <Kind kind={kind} /> },
     {
       name: 'counts',
@@ -99,7 +102,7 @@ function Kinds({ kinds, cappedStatuses }: JobOverview) {
   return <DataTable label={home.declared} rows={kinds} keyOf={({ name }) => name} columns={columns} />;
 }
 
-const scheduleColumns = (kinds: readonly JobKind[]): TableColumn<Schedule>[] => [
+const scheduleColumns = (kinds: readonly ListedKind[]): TableColumn<ScheduleState>[] => [
   { name: 'name', label: home.schedule, render: ({ name }) => name },
   {
     name: 'job',
@@ -127,7 +130,7 @@ const scheduleColumns = (kinds: readonly JobKind[]): TableColumn<Schedule>[] => 
   },
 ];
 
-function Schedules({ kinds, schedules }: JobOverview) {
+function Schedules({ kinds, schedules }: ListedJobs) {
   if (schedules.length === 0)
     return (
       <Nothing title={home.noSchedules}>

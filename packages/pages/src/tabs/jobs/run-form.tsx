@@ -21,7 +21,7 @@ import { beginInput, type FieldErrors, type InputState, readInput } from './inpu
 import { InputEditor } from './input-editor.tsx';
 import { jobsHref, useOverview } from './status.tsx';
 import { texts } from './texts.ts';
-import type { JobKind, KindDescription } from './types.ts';
+import type { KindDescription, ListedKind } from './types.ts';
 
 const { form: words } = texts;
 const NO_OPTIONS = { runAt: '', uniqueKey: '' };
@@ -84,7 +84,7 @@ function OptionFields(props: { options: Options; errors: FieldErrors; onChange: 
 }
 
 /** The choice of the kind. @param isDirty whether another kind would replace what was entered */
-function KindField({ declared, kind, isDirty }: { declared: JobKind[]; kind: KindDescription; isDirty: boolean }) {
+function KindField({ declared, kind, isDirty }: { declared: ListedKind[]; kind: KindDescription; isDirty: boolean }) {
   const choose = async (control: HTMLSelectElement) => {
     const chosen = control.value;
     control.value = kind.name;
@@ -152,7 +152,7 @@ function useRunForm(kind: KindDescription, begin: unknown) {
   return { state, setState, options, setOptions, isDirty, problem, isRunning, element, submit };
 }
 
-function RunForm({ declared, kind, begin }: { declared: JobKind[]; kind: KindDescription; begin: unknown }) {
+function RunForm({ declared, kind, begin }: { declared: ListedKind[]; kind: KindDescription; begin: unknown }) {
   const { state, setState, options, setOptions, isDirty, problem, isRunning, element, submit } = useRunForm(
     kind,
     begin,
@@ -174,7 +174,7 @@ function RunForm({ declared, kind, begin }: { declared: JobKind[]; kind: KindDes
 }
 
 /** Reads the form of a kind, and the input of the job that runs again. */
-function ChosenKind({ declared, name }: { declared: JobKind[]; name: string }) {
+function ChosenKind({ declared, name }: { declared: ListedKind[]; name: string }) {
   const from = place.value.params.get('from');
   const kind = useLoaded<KindDescription>(`/jobs/kinds/${encodeURIComponent(name)}`);
   const source = useLoaded<{ input: unknown }>(

@@ -2,12 +2,12 @@ import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import { hrefOf, type Load, locale, Status } from '../../console/kit.ts';
 import { texts } from './texts.ts';
-import type { JobItem, JobOverview, JobProgress } from './types.ts';
+import type { JobItem, JobStatus, ListedJobs } from './types.ts';
 
 export const JOBS = '/console/jobs';
 
 /** The state of reading the overview, which the layout of the tab provides to its pages. */
-export const OverviewContext = createContext<Load<JobOverview>>({
+export const OverviewContext = createContext<Load<ListedJobs>>({
   data: undefined,
   meta: {},
   error: undefined,
@@ -26,6 +26,8 @@ export const STATUS_KINDS = {
   failed: 'bad',
   cancelled: 'neutral',
 } as const;
+
+export const STATUSES = Object.keys(STATUS_KINDS) as JobStatus[];
 
 /** The state of a job, which says of a waiting job why it waits. */
 function stateOf({ status, attempts, runAt }: Pick<JobItem, 'status' | 'attempts' | 'runAt'>) {
@@ -62,7 +64,7 @@ export const runHref = (job: string, from?: string) =>
   hrefOf(`${JOBS}/enqueue`, new URLSearchParams(from === undefined ? { job } : { job, from }));
 
 /** How far a run is, as a text. */
-export const progressText = ({ done, total }: JobProgress) =>
+export const progressText = ({ done, total }: NonNullable<JobItem['progress']>) =>
   total === undefined ? texts.run.done(done) : texts.run.doneOf(done, total);
 
 /** A time with its date, in the language of the page. */

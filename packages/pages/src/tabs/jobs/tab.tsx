@@ -7,7 +7,7 @@ import { OverviewPage } from './overview.tsx';
 import { RunPage } from './run-form.tsx';
 import { JOBS, OverviewContext } from './status.tsx';
 import { texts } from './texts.ts';
-import type { JobOverview } from './types.ts';
+import type { ListedJobs } from './types.ts';
 
 /** The interval in ms at which the overview is read, because another process may run the jobs. */
 const READ_EVERY_MS = 2000;
@@ -32,7 +32,7 @@ function NoJobs() {
 
 /** The sections of the tab. Its pages share the overview, which is read while the tab is open. */
 function JobsLayout({ children }: { children: ComponentChildren }) {
-  const overview = useLoaded<JobOverview>('/jobs/overview', { everyMs: READ_EVERY_MS });
+  const overview = useLoaded<ListedJobs>('/jobs/overview', { everyMs: READ_EVERY_MS });
   const { data } = overview;
   if (data?.kinds.length === 0) return <NoJobs />;
   const sections = [

@@ -30,7 +30,8 @@ export const de: Texts = {
     declared: 'Deklarierte Jobs',
     stored: 'Gespeicherte Jobs',
     noneStored: 'Keine gespeicherten Jobs',
-    count: (count, state) => `${count} · ${state}`,
+    count: (count, state) =>
+      `${count} ${count === '1' ? state : state.replace(/^wartet/, 'warten').replace(/^läuft/, 'laufen')}`,
     planned: (count) => `(${count} für später)`,
     notDeclared: 'nicht deklariert: seine Jobs warten',
     run: 'Ausführen …',

@@ -4,7 +4,7 @@ import { app, Loaded, place, type Tab, TabLayout, useLoaded } from '../../consol
 import { CapturedMailPage, CapturedPage } from './captured.tsx';
 import { FirstTemplate, MAILS, MailKindsContext, TemplateLinks, TemplatePage, useMailKinds } from './templates.tsx';
 import { texts } from './texts.ts';
-import type { MailDelivery, MailKind } from './types.ts';
+import type { ListedMail, MailDelivery } from './types.ts';
 
 /** The list of all e-mails beside a template. It stays while one template after the other is shown. */
 function TemplateList() {
@@ -27,7 +27,7 @@ function MailsContent({ children }: { children: ComponentChildren }) {
 
 /** The sections of the tab. E-mails are captured in development only. */
 function MailsLayout({ children }: { children: ComponentChildren }) {
-  const kinds = useLoaded<MailKind[], MailDelivery>('/mails/texts');
+  const kinds = useLoaded<ListedMail[], MailDelivery>('/mails/texts');
   const content = <MailsContent>{children}</MailsContent>;
   const sections = [
     { path: `${MAILS}/texts`, label: texts.templates },

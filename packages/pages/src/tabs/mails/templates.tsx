@@ -16,7 +16,7 @@ import {
 import { MailPreview, viewParams } from './preview.tsx';
 import { SendTest } from './send-test.tsx';
 import { firstLocale, kindName, kindSummary, localeName, texts } from './texts.ts';
-import type { Mail, MailDelivery, MailKind } from './types.ts';
+import type { ListedMail, Mail, MailDelivery } from './types.ts';
 
 export const MAILS = '/console/mails';
 /** The locale of an e-mail that the app does not have, so that the server says so. */
@@ -31,7 +31,7 @@ const GROUPS = [
 ];
 
 /** The state of reading the list of all e-mails. */
-type MailKinds = Load<MailKind[], MailDelivery>;
+type MailKinds = Load<ListedMail[], MailDelivery>;
 
 /** The state that the pages of the tab share: the list of all e-mails, which the layout of the tab reads. */
 export const MailKindsContext = createContext<MailKinds>({
@@ -49,13 +49,13 @@ export const useMailKinds = () => useContext(MailKindsContext);
 const templateHref = (kind: string) => hrefOf(`${MAILS}/texts/${encodeURIComponent(kind)}`, viewParams());
 
 /** The e-mails by origin, those of the project first. */
-const groupKinds = (kinds: MailKind[]) =>
+const groupKinds = (kinds: ListedMail[]) =>
   GROUPS.map(({ origin, title }) => ({ title, group: kinds.filter((one) => one.origin === origin) })).filter(
     ({ group }) => group.length > 0,
   );
 
 /** Links to all e-mails, by origin. */
-export function TemplateLinks({ kinds }: { kinds: MailKind[] }) {
+export function TemplateLinks({ kinds }: { kinds: ListedMail[] }) {
   const { path } = place.value;
   return groupKinds(kinds).map(({ title, group }) => (
     <section key={title}>
@@ -85,7 +85,7 @@ export function FirstTemplate() {
   return null;
 }
 
-function LocaleChoice({ locales, locale }: { locales: string[]; locale: string }) {
+function LocaleChoice({ locales, locale }: { locales: readonly string[]; locale: string }) {
   return (
     <label class="mails-locale">
       {texts.locale}
@@ -122,7 +122,7 @@ function TestPart({ path }: { path: string }) {
   return <SendTest key={path} path={path} to={testTo ?? null} />;
 }
 
-function TemplateFacts({ kind, origin }: MailKind) {
+function TemplateFacts({ kind, origin }: ListedMail) {
   return (
     <Facts
       of={[

@@ -130,7 +130,7 @@ export const de: Texts = {
     any: 'Alle Adressen',
     kind: 'Vorlage',
     at: 'Zeitpunkt',
-    byCode: 'aus Ihrem Code',
+    byCode: 'von der App',
     noneFound: 'Keine E-Mail an diese Adresse',
     noneFoundHint: 'Ändern oder leeren Sie die Suche.',
     none: 'Noch wurde keine E-Mail abgefangen',

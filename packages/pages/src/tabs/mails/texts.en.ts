@@ -108,7 +108,7 @@ export const en = {
     any: 'Any address',
     kind: 'E-mail',
     at: 'Captured',
-    byCode: 'by your code',
+    byCode: 'by the app',
     noneFound: 'No e-mail to this address',
     noneFoundHint: 'Change or clear the search.',
     none: 'No e-mail has been captured yet',

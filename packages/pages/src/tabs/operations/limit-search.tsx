@@ -101,7 +101,7 @@ export function Search({ onChange }: SearchProps) {
   };
   return (
     <Section title={words.title}>
-      <form class="operations-search" role="search" onSubmit={submit}>
+      <form class="filters operations-search" role="search" onSubmit={submit}>
         <label>
           {words.field}
           <input

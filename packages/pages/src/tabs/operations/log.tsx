@@ -70,7 +70,7 @@ function Filters(props: { filters: LogFilters; isPaused: boolean; onPause: () =>
     setParams({ [name]: event.currentTarget.value }, { replace: true });
   return (
     <form
-      class="operations-filters"
+      class="filters operations-filters"
       role="search"
       aria-label={words.filter}
       onSubmit={(event) => event.preventDefault()}

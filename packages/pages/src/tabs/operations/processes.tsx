@@ -11,7 +11,7 @@ import {
 } from '../../console/kit.ts';
 import { ColumnHelp, durationText, Meter, msText, numberText, percentText, sizeText, versionText } from './format.tsx';
 import { texts } from './texts.ts';
-import type { ProcessFacts, ProcessList, ProcessVersion, RunningProcess } from './types.ts';
+import type { Processes, ProcessFacts, ProcessVersion, RunningProcess } from './types.ts';
 
 const { processes: words } = texts;
 const POLL_MS = 5000;
@@ -54,7 +54,7 @@ function Heartbeat({ at }: { at: string }) {
   return seconds > LATE_SECONDS ? <Status kind="warn">{text}</Status> : text;
 }
 
-function Connections({ connections }: Pick<ProcessFacts, 'connections'>) {
+function Connections({ connections }: Partial<Pick<ProcessFacts, 'connections'>>) {
   if (connections === undefined) return '–';
   const used = connections.open - connections.idle;
   const inUse = words.connections(numberText(used), numberText(connections.max));
@@ -144,7 +144,7 @@ function VersionWarning({ processes }: { processes: RunningProcess[] }) {
   );
 }
 
-type Streaming = RunningProcess & { streams: NonNullable<ProcessFacts['streams']> };
+type Streaming = RunningProcess & { streams: ProcessFacts['streams'] };
 
 const STREAM_COLUMNS: TableColumn<Streaming>[] = [
   {
@@ -197,7 +197,7 @@ function Streams({ processes }: { processes: RunningProcess[] }) {
 
 /** All processes of the app that run. */
 export function ProcessesPage() {
-  const list = useLoaded<ProcessList>('/operations/processes', { everyMs: POLL_MS });
+  const list = useLoaded<Processes>('/operations/processes', { everyMs: POLL_MS });
   return (
     <Page title={words.title} intro={words.intro}>
       <Loaded from={list}>

@@ -13,7 +13,7 @@ import {
 import { numberText } from './format.tsx';
 import { POLL_MS, QUEUE_COLUMNS, QUEUES } from './queues.tsx';
 import { texts } from './texts.ts';
-import type { FailedEntry, Queue } from './types.ts';
+import type { FailedEntry, QueueState } from './types.ts';
 
 const { queue: words } = texts;
 
@@ -83,7 +83,7 @@ function FailedEntries({ queue }: { queue: string }) {
   );
 }
 
-function RecentFailures({ failures }: Pick<Queue, 'failures'>) {
+function RecentFailures({ failures }: Pick<QueueState, 'failures'>) {
   if (failures.length === 0)
     return (
       <Nothing title={words.noFailure}>
@@ -111,7 +111,7 @@ function RecentFailures({ failures }: Pick<Queue, 'failures'>) {
 
 /** A queue with its failures. */
 export function QueuePage({ name }: { name: string }) {
-  const queues = useLoaded<Queue[]>('/operations/queues', { everyMs: POLL_MS });
+  const queues = useLoaded<QueueState[]>('/operations/queues', { everyMs: POLL_MS });
   const back = { href: QUEUES, label: texts.queues.title };
   return (
     <Page title={name} back={back} intro={words.intro}>

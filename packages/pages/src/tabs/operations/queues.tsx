@@ -12,7 +12,7 @@ import {
 import { ColumnHelp, durationText, Marked, numberText } from './format.tsx';
 import { OutboxSection } from './outbox.tsx';
 import { texts } from './texts.ts';
-import type { JobKind, Queue } from './types.ts';
+import type { JobCounts, JobKind, QueueState } from './types.ts';
 
 const { queues: words } = texts;
 /** The interval in ms at which the queues are read. */
@@ -24,7 +24,7 @@ const LATE_SECONDS = 60;
 
 const hrefOfQueue = (name: string) => `${QUEUES}/${encodeURIComponent(name)}`;
 
-function QueueStatus({ queue: { waiting, delayed, workers, oldestSeconds, failed } }: { queue: Queue }) {
+function QueueStatus({ queue: { waiting, delayed, workers, oldestSeconds, failed } }: { queue: QueueState }) {
   if (workers === 0) return <Status kind={waiting + delayed > 0 ? 'bad' : 'neutral'}>{words.states.noProcess}</Status>;
   if (oldestSeconds !== null && oldestSeconds > LATE_SECONDS) return <Status kind="warn">{words.states.late}</Status>;
   return failed > 0 ? (
@@ -35,7 +35,7 @@ function QueueStatus({ queue: { waiting, delayed, workers, oldestSeconds, failed
 }
 
 /** The columns of queues; the first one names the queue. */
-export const QUEUE_COLUMNS: TableColumn<Queue>[] = [
+export const QUEUE_COLUMNS: TableColumn<QueueState>[] = [
   {
     name: 'name',
     label: words.queue,
@@ -75,7 +75,7 @@ const HELP = (['status', 'scheduled', 'failures', 'oldest', 'processes'] as cons
 );
 
 function Queues() {
-  const queues = useLoaded<Queue[]>('/operations/queues', { everyMs: POLL_MS });
+  const queues = useLoaded<QueueState[]>('/operations/queues', { everyMs: POLL_MS });
   return (
     <Section title={words.queues}>
       <Loaded from={queues}>
@@ -113,7 +113,7 @@ const JOB_COLUMNS: TableColumn<JobKind>[] = [
 ];
 
 function Jobs() {
-  const jobs = useLoaded<{ kinds: JobKind[] }>('/operations/jobs', { everyMs: 2 * POLL_MS });
+  const jobs = useLoaded<JobCounts>('/operations/jobs', { everyMs: 2 * POLL_MS });
   const tab = app.value.tabs.find(({ id }) => id === 'jobs');
   return (
     <Section title={words.jobs} actions={tab && <a href={tab.path}>{words.openJobs}</a>}>

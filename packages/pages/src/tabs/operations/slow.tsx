@@ -21,7 +21,7 @@ import { msText, numberText } from './format.tsx';
 import { RequestTarget } from './log-target.tsx';
 import { OUTCOME_OPTIONS, OutcomeStatus, requestOutcome } from './outcome.tsx';
 import { texts } from './texts.ts';
-import type { SlowRequest, SlowWork, StatementRuns, StatementStatistics } from './types.ts';
+import type { ListedRequest, SlowWork, StatementRuns, StatementStatistics } from './types.ts';
 
 const { slow: words } = texts;
 const POLL_MS = 5000;
@@ -48,7 +48,7 @@ function RequestId({ id }: { id: string | null }) {
   );
 }
 
-const REQUEST_COLUMNS: TableColumn<SlowRequest>[] = [
+const REQUEST_COLUMNS: TableColumn<ListedRequest>[] = [
   {
     name: 'route',
     label: words.request,
@@ -118,7 +118,7 @@ function LongTable<Row extends object>({
 }
 
 /** The slow requests that the address selects: in its order, and with its outcome. */
-function selectRequests(data: SlowWork): SlowRequest[] {
+function selectRequests(data: SlowWork): readonly ListedRequest[] {
   const { params } = place.value;
   const group = params.get('outcome');
   const rows = data[params.get('order') === 'slowest' ? 'slowest' : 'newest'];

@@ -52,7 +52,7 @@ export const de: Texts = {
     outboxUnknown: 'Ohne Postgres nicht bekannt.',
     entries: 'Arbeit im Hintergrund',
     entriesNote: (running, later) =>
-      `Aufgaben, die warten oder laufen: ${running} laufen gerade, und ${later} weitere sind für später geplant.`,
+      `Aufgaben, die warten oder laufen: ${running} ${isOne(running) ? 'läuft' : 'laufen'} gerade, und ${later} weitere ${isOne(later) ? 'ist' : 'sind'} für später geplant.`,
     requests: 'Anfragen der letzten fünf Minuten',
     requestsChart: 'Anfragen aller Prozesse',
     requestsSoon: (seconds) =>

@@ -49,7 +49,7 @@ export const en = {
     outboxUnknown: 'Not known without Postgres.',
     entries: 'Background work',
     entriesNote: (running: string, later: string) =>
-      `Pieces of work that wait or run: ${running} run now, and ${later} more are scheduled for later.`,
+      `Pieces of work that wait or run: ${running} ${isOne(running) ? 'runs' : 'run'} now, and ${later} more ${isOne(later) ? 'is' : 'are'} scheduled for later.`,
     requests: 'Requests of the last five minutes',
     requestsChart: 'Requests of all processes',
     requestsSoon: (seconds: string) =>

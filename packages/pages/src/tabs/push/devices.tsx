@@ -14,7 +14,7 @@ import {
 } from '../../console/kit.ts';
 import { richText } from '../../kit/rich-text.ts';
 import { PLATFORMS, PUSH, UserLink } from './outcome.tsx';
-import type { Device } from './responses.ts';
+import type { RegisteredDevice } from './responses.ts';
 import { texts } from './texts.ts';
 
 /** The interval in ms at which the list is read. */
@@ -24,11 +24,11 @@ const FILTERS = ['user', 'platform'];
 const KINDS = { 'signed-in': 'good', unbound: 'good', expired: 'warn' } as const;
 
 /** The state of a device. */
-export function DeviceState({ state }: Pick<Device, 'state'>) {
+export function DeviceState({ state }: Pick<RegisteredDevice, 'state'>) {
   return <Status kind={KINDS[state]}>{texts.deviceList.states[state]}</Status>;
 }
 
-const COLUMNS: TableColumn<Device>[] = [
+const COLUMNS: TableColumn<RegisteredDevice>[] = [
   {
     name: 'name',
     label: texts.device,
@@ -75,7 +75,7 @@ function NoDevices({ isFiltered }: { isFiltered: boolean }) {
 /** The devices of all users. The filters and the page are in the address. */
 export function DevicesPage() {
   const query = chosenParams([...FILTERS, 'after']);
-  const list = useLoaded<Device[]>(hrefOf('/push/devices', query), { everyMs: READ_EVERY_MS });
+  const list = useLoaded<RegisteredDevice[]>(hrefOf('/push/devices', query), { everyMs: READ_EVERY_MS });
   return (
     <Page title={texts.devices} intro={texts.deviceList.intro}>
       <FilterForm kind="push-filters" label={texts.deviceList.filter} clears={FILTERS}>

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { Icon } from '../../console/kit.ts';
 import { Outcome, PLATFORMS, PUSH, titleOf, UserLink } from './outcome.tsx';
-import type { DeviceResult, PushOfDevice } from './responses.ts';
+import type { DeviceResult, ResultOnDevice } from './responses.ts';
 import { texts } from './texts.ts';
 import { Timeline } from './timeline.tsx';
 
@@ -85,7 +85,7 @@ export function DeviceResults({ devices }: { devices: DeviceResult[] }) {
 }
 
 /** The newest pushes to a device. The timeline of the first one is open. */
-export function PushResults({ pushes }: { pushes: PushOfDevice[] }) {
+export function PushResults({ pushes }: { pushes: ResultOnDevice[] }) {
   return (
     <ol class="push-list" aria-label={texts.results.newest}>
       {pushes.map((push, index) => (

@@ -16,7 +16,7 @@ import {
 import { numberText } from '../../kit/numbers.ts';
 import { richText } from '../../kit/rich-text.ts';
 import { PUSH, PushState, titleOf, UserLink } from './outcome.tsx';
-import type { Chunk, PushCounts, PushDetails } from './responses.ts';
+import type { PushChunk, PushCounts, ShownPush } from './responses.ts';
 import { DeviceResults } from './results.tsx';
 import { texts } from './texts.ts';
 
@@ -29,7 +29,9 @@ interface DevicesMeta extends PageMeta {
   pages: number;
 }
 
-const COUNTS: readonly [name: keyof PushCounts, kind: 'good' | 'bad' | 'warn' | ''][] = [
+type ShownCount = Exclude<keyof PushCounts, 'receipts'>;
+
+const COUNTS: readonly [name: ShownCount, kind: 'good' | 'bad' | 'warn' | ''][] = [
   ['devices', ''],
   ['queued', 'warn'],
   ['accepted', 'good'],
@@ -38,7 +40,7 @@ const COUNTS: readonly [name: keyof PushCounts, kind: 'good' | 'bad' | 'warn' | 
   ['receiptsFailed', 'bad'],
   ['opened', 'good'],
 ];
-const ALWAYS_SHOWN = new Set<keyof PushCounts>(['devices', 'accepted', 'failed', 'opened']);
+const ALWAYS_SHOWN = new Set<ShownCount>(['devices', 'accepted', 'failed', 'opened']);
 
 function Counts({ counts }: { counts: PushCounts }) {
   return (
@@ -52,7 +54,7 @@ function Counts({ counts }: { counts: PushCounts }) {
   );
 }
 
-function Audience({ audience: { users, devices } }: Pick<PushDetails, 'audience'>) {
+function Audience({ audience: { users, devices } }: Pick<ShownPush, 'audience'>) {
   const rest = (total: number, shown: number) =>
     total > shown ? ` ${texts.send.more(numberText(total - shown))}` : '';
   const parts = [
@@ -67,7 +69,7 @@ function Audience({ audience: { users, devices } }: Pick<PushDetails, 'audience'
   return parts.length === 0 ? texts.rawTokens : <span class="push-audience">{parts}</span>;
 }
 
-const CHUNK_COLUMNS: TableColumn<Chunk>[] = [
+const CHUNK_COLUMNS: TableColumn<PushChunk>[] = [
   { name: 'chunk', label: texts.send.chunk, render: ({ chunk }) => chunk },
   {
     name: 'transport',
@@ -110,7 +112,7 @@ function DevicePages({ page = 1, pages = 1 }: Partial<DevicesMeta>) {
   );
 }
 
-function PushFacts({ push }: { push: PushDetails }) {
+function PushFacts({ push }: { push: ShownPush }) {
   return (
     <Facts
       of={[
@@ -124,7 +126,7 @@ function PushFacts({ push }: { push: PushDetails }) {
   );
 }
 
-function Chunks({ chunks }: { chunks: Chunk[] }) {
+function Chunks({ chunks }: { chunks: PushChunk[] }) {
   return (
     <Section title={texts.send.how}>
       <p class="part-text soft push-note">{texts.send.howText}</p>
@@ -137,7 +139,7 @@ function Chunks({ chunks }: { chunks: Chunk[] }) {
 export function SendPage({ id }: { id: string }) {
   const page = place.value.params.get('page') ?? '1';
   const path = hrefOf(`/push/sends/${encodeURIComponent(id)}`, new URLSearchParams({ page }));
-  const loaded = useLoaded<PushDetails, DevicesMeta>(path, { everyMs: READ_EVERY_MS });
+  const loaded = useLoaded<ShownPush, DevicesMeta>(path, { everyMs: READ_EVERY_MS });
   const { data } = loaded;
   return (
     <Page

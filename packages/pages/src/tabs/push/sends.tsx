@@ -13,7 +13,7 @@ import {
 } from '../../console/kit.ts';
 import { numberText } from '../../kit/numbers.ts';
 import { PUSH, PUSH_STATUSES, PushState, statusText, titleOf, UserLink } from './outcome.tsx';
-import type { ListedPush } from './responses.ts';
+import type { PushSummary } from './responses.ts';
 import { texts } from './texts.ts';
 
 /** The interval in ms at which the list is read, because results arrive later and from other processes. */
@@ -22,7 +22,7 @@ const READ_EVERY_MS = 3000;
 const EXAMPLE = `await app.push.send({ to: user.id, title: 'Hello', body: 'Your order is on its way.' });`;
 
 /** The recipients as the sender named them. */
-function Audience({ audience: { users, devices, user } }: ListedPush) {
+function Audience({ audience: { users, devices, user } }: PushSummary) {
   if (user !== null && devices === 0) return <UserLink id={user} />;
   const parts = [
     users > 0 && texts.sends.users(users, numberText(users)),
@@ -31,7 +31,7 @@ function Audience({ audience: { users, devices, user } }: ListedPush) {
   return parts.filter(Boolean).join(', ') || <span class="soft">{texts.rawTokens}</span>;
 }
 
-function Counts({ status, counts: { devices, accepted, failedLater } }: ListedPush) {
+function Counts({ status, counts: { devices, accepted, failedLater } }: PushSummary) {
   const failed = status === 'queued' ? 0 : devices - accepted;
   return (
     <span class="push-counts">
@@ -44,7 +44,7 @@ function Counts({ status, counts: { devices, accepted, failedLater } }: ListedPu
   );
 }
 
-const COLUMNS: TableColumn<ListedPush>[] = [
+const COLUMNS: TableColumn<PushSummary>[] = [
   {
     name: 'title',
     label: texts.sends.message,
@@ -84,7 +84,7 @@ function NoSends({ isFiltered }: { isFiltered: boolean }) {
 /** The newest pushes. The status and the page are in the address. */
 export function SendsPage() {
   const query = chosenParams(['status', 'after']);
-  const list = useLoaded<ListedPush[]>(hrefOf('/push/sends', query), { everyMs: READ_EVERY_MS });
+  const list = useLoaded<PushSummary[]>(hrefOf('/push/sends', query), { everyMs: READ_EVERY_MS });
   return (
     <Page title={texts.sends.title} intro={texts.sends.intro}>
       <FilterForm kind="push-filters" label={texts.sends.filter}>

@@ -6,6 +6,7 @@ import {
   Listing,
   Nothing,
   Page,
+  type PageMeta,
   place,
   SelectFilter,
   sentenceCase,
@@ -16,7 +17,7 @@ import {
 } from '../../console/kit.ts';
 import { numberText } from '../../kit/numbers.ts';
 import { EndpointChoice, ID } from './endpoint-choice.tsx';
-import type { DeliveriesMeta, Delivery, EventSummary } from './responses.ts';
+import type { Delivery, EventSummary } from './responses.ts';
 import {
   DELIVERY_STATES,
   DeliveryState,
@@ -30,6 +31,11 @@ import {
 } from './states.tsx';
 import { texts } from './texts.ts';
 
+/** The `meta` of a page of deliveries. */
+interface DeliveriesMeta extends PageMeta {
+  /** The number of deliveries that a page with filters searches. */
+  searched?: number;
+}
 const TEST = 'webhook.test';
 
 const COLUMNS: TableColumn<Delivery>[] = [

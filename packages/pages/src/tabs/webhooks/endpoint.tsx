@@ -149,7 +149,7 @@ export function EndpointPage({ id }: { id: string }) {
   const host = data && URL.canParse(data.url) ? new URL(data.url).host : undefined;
   return (
     <Page
-      title={data?.description ?? host ?? texts.endpoint}
+      title={data?.description || host || texts.endpoint}
       intro={data && <code class="webhooks-address">{data.url}</code>}
       back={{ href: `${HOME}/endpoints`, label: texts.endpoints.title }}
       actions={data && <EndpointActions endpoint={data} path={path} onChanged={refresh} onTested={showTest} />}

@@ -1,4 +1,3 @@
-import { useState } from 'preact/hooks';
 import {
   ActionButton,
   chosenParams,
@@ -7,14 +6,13 @@ import {
   Listing,
   Nothing,
   Page,
-  place,
   SelectFilter,
   Sparkline,
   sentenceCase,
-  setParams,
   type TableColumn,
   UserFilter,
   usePages,
+  useSearchField,
 } from '../../console/kit.ts';
 import { numberText } from '../../kit/numbers.ts';
 import { richText } from '../../kit/rich-text.ts';
@@ -115,19 +113,12 @@ const COLUMNS: TableColumn<ListedEndpoint>[] = [
 ];
 
 function Filters() {
-  const { params } = place.value;
-  const [text, setText] = useState(params.get('q') ?? '');
+  const search = useSearchField('q');
   return (
-    <FilterForm kind="webhooks-filters" label={texts.endpoints.filter} clears={FILTERS} onClear={() => setText('')}>
+    <FilterForm kind="webhooks-filters" label={texts.endpoints.filter} clears={FILTERS}>
       <label>
         {texts.endpoints.urlContains}
-        <input
-          type="search"
-          value={text}
-          placeholder={texts.any}
-          onInput={(event) => setText(event.currentTarget.value)}
-          onChange={(event) => setParams({ q: event.currentTarget.value.trim() })}
-        />
+        <input {...search} placeholder={texts.any} />
       </label>
       <SelectFilter
         name="state"

@@ -180,7 +180,7 @@ export function DateEditor(props: ValueProps) {
       <button type="button" onClick={() => onChange(new Date(Math.floor(Date.now() / 60_000) * 60_000).toISOString())}>
         {texts.editors.now}
       </button>
-      {time && <span class="soft">{exactTime(time)}</span>}
+      {time && <span class="soft">{exactTime(time, { isShort: true })}</span>}
     </div>
   );
 }

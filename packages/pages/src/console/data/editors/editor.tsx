@@ -1,6 +1,7 @@
 import type { ComponentType } from 'preact';
 import { Icon } from '../../../kit/icons.tsx';
 import { texts } from '../../texts.ts';
+import type { FieldInfo } from '../app-info.ts';
 import { plainText, Value } from '../format.tsx';
 import { BooleanEditor, DateEditor, DayEditor, EnumEditor, NumberEditor, TextEditor } from './basic.tsx';
 import type { EditorProps, ValueProps } from './editor-props.ts';
@@ -8,9 +9,27 @@ import { FileEditor } from './file.tsx';
 import { JsonEditor } from './json.tsx';
 import { isConcealed, lockOf } from './locks.ts';
 import { ArrayEditor, ObjectEditor, ReferenceEditor, ReferencesEditor } from './nested.tsx';
-import { fieldNotes } from './rules.ts';
 import { SecretEditor } from './secret.tsx';
 import { isGiven, typeText } from './type-text.ts';
+
+/** Describes the rules of a field: which policies decide about writing and reading it. */
+function fieldNotes(field: FieldInfo): string[] {
+  const { notes } = texts.editors;
+  return [
+    field.owner && (field.required ? notes.requiredOwner : notes.owner),
+    field.tenant && notes.tenant,
+    field.readOnly && notes.readOnly,
+    field.hidden && notes.hidden,
+    field.writeOnly && notes.writeOnly,
+    field.encrypted && notes.encrypted,
+    field.visibleTo && notes.visibleTo(field.visibleTo),
+    field.writableBy && notes.writableBy(field.writableBy),
+    field.immutable && notes.immutable,
+    field.unique && notes.unique,
+    field.pii && notes.pii,
+    field.deprecated && notes.deprecated,
+  ].filter((note) => typeof note === 'string');
+}
 
 const EDITORS: Readonly<Record<string, ComponentType<EditorProps>>> = {
   string: TextEditor,
@@ -37,6 +56,12 @@ const EDITORS: Readonly<Record<string, ComponentType<EditorProps>>> = {
 /** Editors whose option for no value names the default. */
 const SELECTS = ['boolean', 'enum'];
 
+/** Types that the control itself shows, so that only their bounds need words. */
+const EVIDENT = ['string', 'text', 'boolean', 'enum', 'ref', 'date', 'day', 'file'];
+
+/** Types whose controls take half a row of a wide form. */
+const SHORT = ['boolean', 'enum', 'ref', 'date', 'day', 'integer', 'number', 'decimal'];
+
 /** Editors with several controls, which need a group instead of a label. */
 const GROUPS = ['array', 'object', 'refs', 'file'];
 
@@ -45,6 +70,13 @@ function ValueEditor(props: ValueProps) {
   const { field } = props;
   const Editor = isConcealed(field) ? SecretEditor : (EDITORS[field.type] ?? JsonEditor);
   return <Editor {...props} Inner={ValueEditor} />;
+}
+
+const shapeOf = (field: FieldInfo) => (SHORT.includes(field.type) && !isConcealed(field) ? 'short' : '');
+
+function TypeHint({ field }: Pick<ValueProps, 'field'>) {
+  const isEvident = EVIDENT.includes(field.type) && !isGiven(field.min) && !isGiven(field.max);
+  return <span class="type">{!isEvident && typeText(field)}</span>;
 }
 
 function Description({ id, field, isNew }: Pick<ValueProps, 'id' | 'field' | 'isNew'>) {
@@ -75,12 +107,12 @@ function LockedField({
   reason: string;
 }) {
   return (
-    <div class="field locked" data-field={field.name}>
+    <div class={`field locked ${shapeOf(field)}`} data-field={field.name}>
       <div class="field-head">
         <span class="name" id={`${id}-name`}>
           {field.label}
         </span>
-        <span class="type">{typeText(field)}</span>
+        <TypeHint field={field} />
         <span class="locked-mark" title={reason}>
           <Icon name="lock" size={12} />
           {reason}
@@ -131,7 +163,7 @@ function FieldHead({ id, isGroup, ...props }: FieldEditorProps & { id: string; i
           {name}
         </label>
       )}
-      <span class="type">{typeText(field)}</span>
+      <TypeHint field={field} />
       {isChanged && onReset && (
         <button type="button" class="plain" aria-label={texts.editors.undoChange(field.label)} onClick={onReset}>
           {texts.editors.undo}
@@ -164,7 +196,10 @@ export function FieldEditor({ lock, error, ...props }: FieldEditorProps) {
   const isGroup = GROUPS.includes(field.type) && !isConcealed(field);
   const describedBy = [error && `${id}-error`, `${id}-hint`].filter(Boolean).join(' ');
   return (
-    <div class={`field ${isChanged ? 'edited' : ''} ${error ? 'invalid' : ''}`} data-field={field.name}>
+    <div
+      class={`field ${shapeOf(field)} ${isChanged ? 'edited' : ''} ${error ? 'invalid' : ''}`}
+      data-field={field.name}
+    >
       <FieldHead {...props} id={id} isGroup={isGroup} />
       <div {...(isGroup && ({ role: 'group', 'aria-labelledby': `${id}-name` } as const))}>
         <ValueEditor {...props} id={id} invalid={error !== undefined} describedBy={describedBy} />

@@ -45,7 +45,16 @@ class JsonScanner {
     if (this.takeCharacter('{')) return this.takeList('}', () => this.takeMember());
     if (this.takeCharacter('[')) return this.takeList(']', () => this.takeValue());
     this.take(SPACE);
-    return this.take(STRING) || this.take(SCALAR);
+    return this.take(STRING) || this.takeScalar();
+  }
+
+  /** Moves past a number or a name. A number without a finite value, such as 1e400, would be sent as `null`. */
+  takeScalar(): boolean {
+    const start = this.at;
+    if (!this.take(SCALAR)) return false;
+    if (Math.abs(Number(this.text.slice(start, this.at))) !== Number.POSITIVE_INFINITY) return true;
+    this.at = start;
+    return false;
   }
 }
 

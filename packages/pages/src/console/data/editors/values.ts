@@ -65,7 +65,10 @@ export class JsonText {
   parse(): unknown {
     if (this.text.trim() === '') return null;
     try {
-      return JSON.parse(this.text);
+      return JSON.parse(this.text, (_name, value) => {
+        if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY) throw new RangeError();
+        return value;
+      });
     } catch {
       const { line, column } = findJsonError(this.text);
       throw new Error(texts.editors.invalidJson(line, column));

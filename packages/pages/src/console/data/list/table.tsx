@@ -12,6 +12,8 @@ import { nextSort, sortOf } from './query.ts';
 
 /** The least width of a column, in pixels. */
 const COLUMN_WIDTH = 150;
+/** A date with its year and the time of day is never cut. */
+const DATE_WIDTH = 200;
 const SELECT_WIDTH = 40;
 /** Columns of a list unless the user chose some. */
 const MAX_COLUMNS = 9;
@@ -20,16 +22,35 @@ const CARDS_BELOW = 600;
 const CARD_FIELDS = 5;
 const SKELETON_ROWS = 8;
 
+/** The width that columns need. @param least of those that are no dates */
+const widthOf = (columns: readonly Column[], least: number) =>
+  columns.reduce((sum, { type }) => sum + (type === 'date' ? DATE_WIDTH : least), SELECT_WIDTH);
+
+/** Whether a column takes what the others leave. */
+const isFlexible = ({ type }: Column) => type !== 'date' && type !== 'boolean';
+
 /** The columns to show: those that the user chose, or as many as fit. */
 function useColumns(resource: ResourceInfo, container: RefObject<Element | null>) {
   const width = useWidth(container);
   const isCards = width > 0 && width < CARDS_BELOW;
-  const count = isCards ? CARD_FIELDS : Math.floor((Math.max(width, COLUMN_WIDTH) - SELECT_WIDTH) / COLUMN_WIDTH);
-  const columns = shownColumns(resource, place.value.params, Math.min(count, MAX_COLUMNS));
-  return { columns, isCards, minWidth: isCards ? undefined : SELECT_WIDTH + columns.length * (COLUMN_WIDTH - 20) };
+  const { params } = place.value;
+  if (isCards) return { columns: shownColumns(resource, params, CARD_FIELDS), isCards, minWidth: undefined };
+  let count = Math.min(Math.floor((Math.max(width, COLUMN_WIDTH) - SELECT_WIDTH) / COLUMN_WIDTH), MAX_COLUMNS);
+  let columns = shownColumns(resource, params, count);
+  // Dates take more than their share of the width.
+  while (count > 1 && columns.length === count && widthOf(columns, COLUMN_WIDTH) > width)
+    columns = shownColumns(resource, params, --count);
+  return { columns, isCards, minWidth: widthOf(columns, COLUMN_WIDTH - 20) };
 }
 
-function HeaderCell({ resource, column, isFirst }: { resource: ResourceInfo; column: Column; isFirst: boolean }) {
+interface HeaderCellProps {
+  resource: ResourceInfo;
+  column: Column;
+  /** The first column has its own share of the width. */
+  hasShare: boolean;
+}
+
+function HeaderCell({ resource, column, hasShare }: HeaderCellProps) {
   const { params } = place.value;
   const sort = sortOf(resource, params);
   const isSorted = sort.name === column.name;
@@ -40,7 +61,8 @@ function HeaderCell({ resource, column, isFirst }: { resource: ResourceInfo; col
       scope="col"
       role="columnheader"
       aria-sort={isSorted ? direction : undefined}
-      class={`type-${column.type} ${isFirst ? 'first' : ''}`}
+      class={`type-${column.type} ${hasShare ? 'first' : ''}`}
+      style={column.type === 'date' ? { width: `${DATE_WIDTH}px` } : undefined}
     >
       {column.sortable ? (
         <button type="button" class="sort" onClick={change} title={texts.list.sortByField(column.label)}>
@@ -152,6 +174,8 @@ export function RecordTable({
 }) {
   const container = useRef<HTMLDivElement>(null);
   const { columns, isCards, minWidth } = useColumns(resource, container);
+  // Beside two dates it would leave the others too little.
+  const firstHasShare = columns.slice(1).some(isFlexible) && columns.filter(({ type }) => type === 'date').length < 2;
   const areAllSelected = rows !== undefined && rows.length > 0 && rows.every(({ id }) => selected.has(id));
   return (
     <div class="table-box" ref={container} tabindex={isCards ? undefined : -1}>
@@ -173,7 +197,12 @@ export function RecordTable({
               />
             </th>
             {columns.map((column, index) => (
-              <HeaderCell key={column.name} resource={resource} column={column} isFirst={index === 0} />
+              <HeaderCell
+                key={column.name}
+                resource={resource}
+                column={column}
+                hasShare={index === 0 && firstHasShare}
+              />
             ))}
           </tr>
         </thead>

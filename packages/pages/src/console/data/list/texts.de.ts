@@ -111,8 +111,6 @@ export const de: Texts = {
   select: (record) => `${record} auswählen`,
   selectAll: 'Alle Datensätze dieser Seite auswählen',
   deleted: 'gelöscht',
-  noSearchable: 'Noch kein Feld ist searchable().',
-  noSearchableHint: 'Mit f.string().searchable() kann in einem Feld gesucht werden.',
   search: (resources) => `${resources} durchsuchen`,
   searchHint: 'Suchen mit der Taste /',
   find: (resources) => `${resources} finden`,

@@ -110,8 +110,6 @@ export const en = {
   select: (record: string) => `Select ${record}`,
   selectAll: 'Select all records of this page',
   deleted: 'deleted',
-  noSearchable: 'No field is searchable() yet.',
-  noSearchableHint: 'f.string().searchable() lets people search in a field.',
   search: (resources: string) => `Search ${resources}`,
   searchHint: 'Press / to search',
   find: (resources: string) => `Find ${resources}`,

@@ -6,7 +6,7 @@ import { Menu } from '../../components/menu.tsx';
 import { hrefOf, navigate, place, setParams } from '../../router.ts';
 import { texts } from '../../texts.ts';
 import type { ResourceInfo } from '../app-info.ts';
-import { app, columnsOf, DATA, listColumnsOf, nameOf, viewer } from '../schema.ts';
+import { columnsOf, DATA, listColumnsOf, nameOf, viewer } from '../schema.ts';
 import { chooseColumns, hasChosenColumns, shownColumns, withColumns } from './columns.ts';
 import { FilterMenu } from './filters.tsx';
 import { DEFAULT_PAGE_SIZE, PAGE_SIZES, readViews, type SavedView, sortOf, viewParams, writeViews } from './query.ts';
@@ -20,14 +20,7 @@ const USUAL_COLUMNS = 6;
 
 function Search({ resource }: ToolbarProps) {
   const field = useSearchField('q');
-  if (!resource.searchable) {
-    if (app.value.mode !== 'development') return null;
-    return (
-      <p class="soft" title={texts.list.noSearchableHint}>
-        {texts.list.noSearchable}
-      </p>
-    );
-  }
+  if (!resource.searchable) return null;
   const label = texts.list.search(nameOf(resource, 2));
   return (
     <div class="search">
@@ -53,7 +46,7 @@ function SortChoice({ resource }: ToolbarProps) {
   return (
     <div class="sort-choice">
       <label>
-        {texts.list.sortBy}
+        <span class="text">{texts.list.sortBy}</span>
         <select value={name} onChange={(event) => sortBy(event.currentTarget.value, isDescending)}>
           {options.map((one) => (
             <option key={one.name} value={one.name}>

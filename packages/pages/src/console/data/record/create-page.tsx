@@ -36,7 +36,7 @@ export function CreatePage({ resource }: { resource: ResourceInfo }) {
         <RecordHeading resource={resource} title={texts.record.newRecord(nameOf(resource))} />
       </header>
       <div class="record-columns single">
-        <RecordForm resource={resource} form={form} labels={{}} isNew={true} onSubmit={submit}>
+        <RecordForm resource={resource} form={form} labels={{}} isNew={true} isBusy={isBusy} onSubmit={submit}>
           <div class="save-bar">
             <a class="button" href={dataHref([resource.name])}>
               {kitTexts.cancel}

@@ -13,7 +13,7 @@ import { fieldLabel, recordsPath, userResource } from '../schema.ts';
 const ACTIONS: Readonly<Record<string, string>> = texts.record.history.actions;
 
 /** Types whose values fit on a line. */
-const SHORT_TYPES = ['boolean', 'integer', 'number', 'decimal', 'array'];
+const SHORT_TYPES = ['boolean', 'date', 'integer', 'number', 'decimal', 'array'];
 
 /** The values of a field before and after a change; of secret values neither. */
 interface FieldChange {
@@ -41,7 +41,6 @@ function Change({ resource, field, change }: { resource: ResourceInfo; field: st
     const ids = type === 'refs' && Array.isArray(value) ? value : [value];
     if (target !== undefined && ids.every((id) => typeof id === 'string'))
       return ids.map((id, index) => [index > 0 && ', ', <RecordLink key={id} resource={target} id={id} />]);
-    if (type === 'date' && typeof value === 'string') return <Time value={value} />;
     return info && SHORT_TYPES.includes(info.type) ? <Value field={info} value={value} /> : plainText(value);
   };
   const hasValues = Object.hasOwn(change, 'from') || Object.hasOwn(change, 'to');

@@ -56,9 +56,11 @@ export function useRecord<Values = StoredRecord>(resource: ResourceInfo, id: str
   const [newer, setNewer] = useState<RecordVersion<Values> | 'deleted' | undefined>(undefined);
   const [isChanged, setChanged] = useState(false);
   const newest = useRef(0);
+  const shown = useRef<RecordMeta>(undefined);
   const as = place.value.params.get('as');
   const accept = (version: RecordVersion<Values>) => {
     newest.current++;
+    shown.current = version.meta;
     setNewer(undefined);
     setState({ version });
   };
@@ -71,11 +73,14 @@ export function useRecord<Values = StoredRecord>(resource: ResourceInfo, id: str
       if (number === newest.current) setState({ error: toRequestError(error) });
     }
   };
-  const update = async () => {
+  const update = async (): Promise<void> => {
+    const number = newest.current;
     try {
       const version = await readRecord<Values>(resource, id);
-      const shown = state.version?.meta;
-      if (version.meta.version === shown?.version && version.meta.deleted === shown?.deleted) return;
+      // Since then another version has been read or saved, which may be newer.
+      if (number !== newest.current) return update();
+      const { current } = shown;
+      if (version.meta.version === current?.version && version.meta.deleted === current?.deleted) return;
       if (hasDraft()) setNewer(version.meta.deleted ? 'deleted' : version);
       else {
         accept(version);

@@ -83,6 +83,11 @@ export function useDraft(resource: ResourceInfo, record: StoredRecord | undefine
       setDraft(next);
       setProblems(NO_PROBLEMS);
     },
+    /** Forgets the changes, which are saved now. What has been changed again since they were sent stays. */
+    forgetSaved() {
+      setDraft((now) => Object.fromEntries(Object.entries(now).filter(([name, value]) => value !== draft[name])));
+      setProblems(NO_PROBLEMS);
+    },
     /** The changed values, as the API takes them; undefined if some are not valid, which is then shown. */
     input(): Record<string, unknown> | undefined {
       const values: Record<string, unknown> = {};
@@ -149,6 +154,7 @@ export function RecordForm({
   labels,
   isNew,
   lock,
+  isBusy,
   onSubmit,
   children,
 }: {
@@ -159,13 +165,16 @@ export function RecordForm({
   isNew: boolean;
   /** Why no field can be set. */
   lock?: string;
+  /** Whether the values are being saved. */
+  isBusy: boolean;
   onSubmit: () => void;
   /** The buttons. */
   children: ComponentChildren;
 }) {
   const submit = (event: Event) => {
     event.preventDefault();
-    if (lock === undefined) onSubmit();
+    // A key that is held down repeats.
+    if (lock === undefined && !isBusy) onSubmit();
   };
   const saveByKey = (event: TargetedEvent<HTMLFormElement, KeyboardEvent>) => {
     if ((event.ctrlKey || event.metaKey) && event.key === 's') submit(event);

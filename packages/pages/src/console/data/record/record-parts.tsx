@@ -143,18 +143,20 @@ export function Details({ resource, record, meta: { relations } }: { resource: R
           <p class="soft">{resource.description}</p>
         </>
       )}
-      <h2>{texts.record.policies}</h2>
-      <dl class="policies">
-        {Object.entries(resource.policies).map(([action, text]) => (
-          <div class="fact" key={action}>
-            <dt>{Object.hasOwn(ACTIONS, action) ? ACTIONS[action] : action}</dt>
-            <dd>
-              <code>{text}</code>
-            </dd>
-          </div>
-        ))}
-      </dl>
-      {resource.hasScope && <p class="soft">{texts.record.scope}</p>}
+      <details>
+        <summary>{texts.record.policies}</summary>
+        <dl class="policies">
+          {Object.entries(resource.policies).map(([action, text]) => (
+            <div class="fact" key={action}>
+              <dt>{Object.hasOwn(ACTIONS, action) ? ACTIONS[action] : action}</dt>
+              <dd>
+                <code>{text}</code>
+              </dd>
+            </div>
+          ))}
+        </dl>
+        {resource.hasScope && <p class="soft">{texts.record.scope}</p>}
+      </details>
     </aside>
   );
 }

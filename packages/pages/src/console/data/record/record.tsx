@@ -61,7 +61,7 @@ function useSave(
     try {
       const isEmpty = Object.keys(values).length === 0;
       accept(isEmpty ? current : await saveRecord(resource, current, values));
-      form.replace({});
+      form.forgetSaved();
       showToast(texts.record.saved);
     } catch (error) {
       if (toRequestError(error).status === 412)
@@ -160,6 +160,7 @@ function RecordContent({
             labels={meta.labels}
             isNew={false}
             lock={meta.deleted ? texts.record.lockDeleted : undefined}
+            isBusy={isBusy}
             onSubmit={onSave}
           >
             {!meta.deleted && <SaveBar form={form} isBusy={isBusy} onCancel={onDiscard} />}

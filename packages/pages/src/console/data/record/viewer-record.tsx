@@ -1,4 +1,3 @@
-import { Time } from '../../../kit/format.tsx';
 import { Icon } from '../../../kit/icons.tsx';
 import { texts } from '../../texts.ts';
 import type { FieldInfo, Labels, ResourceInfo, StoredRecord } from '../app-info.ts';
@@ -11,7 +10,6 @@ import { RecordHeading } from './record-parts.tsx';
 
 function FieldValue({ field, value, labels }: { field: FieldInfo; value: unknown; labels: Labels }) {
   if (field.type === 'file' && isStoredFile(value)) return <FileView file={value} />;
-  if (field.type === 'date' && typeof value === 'string') return <Time value={value} />;
   const isLong =
     (typeof value === 'object' &&
       value !== null &&
