@@ -20,9 +20,14 @@ test('the npm that runs the command installs the packages, but no other package 
   const cwd = createFolder();
   const npm = createFakeNpm();
   const record = join(cwd, 'record');
-  const script = `require('node:fs').appendFileSync(${JSON.stringify(record)}, 'called')`;
+  const script = `process.getBuiltinModule('node:fs').appendFileSync(${JSON.stringify(record)}, 'called')`;
   for (const name of ['npm-cli.js', 'pnpm.cjs']) writeFileSync(join(cwd, name), script);
-  await run(['one', '--no-git'], { cwd, bin: npm.bin, env: { npm_execpath: join(cwd, 'npm-cli.js') } });
+  const { code, errorOutput } = await run(['one', '--no-git'], {
+    cwd,
+    bin: npm.bin,
+    env: { npm_execpath: join(cwd, 'npm-cli.js') },
+  });
+  expect({ code, errorOutput }).toEqual({ code: 0, errorOutput: '' });
   expect(readFileSync(record, 'utf8')).toBe('called');
   expect(npm.calls()).toEqual([]);
   await run(['two', '--no-git'], { cwd, bin: npm.bin, env: { npm_execpath: join(cwd, 'pnpm.cjs') } });
