@@ -139,6 +139,10 @@ test('a job that the command enqueues starts without a sweep, although the proce
 });
 
 test('every command of jobs takes --app, which is an option of the command line and not of the job', async () => {
+  // No worker runs here: it would take the job between two commands.
+  const { app } = await startTestApp({ resources: [], jobs: [tidy] });
+  const jobs = (args: string) => runCommand(`jobs ${args}`, app);
+  const parse = async (args: string) => JSON.parse((await jobs(args)).output);
   const { id } = await parse('run tidy --app other.ts --input {"days":1} --run-at 2030-01-01 --json');
   expect(
     (await parse('list --app other.ts --status waiting --json')).data.map((job: { id: string }) => job.id),
