@@ -1,9 +1,10 @@
 // References of imported users follow the same rules as those of created ones.
 import pg from 'pg';
-import { afterAll, expect, test, vi } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { defineResource, defineUser, f } from '../../src/index.ts';
 import { newId } from '../../src/platform/helpers/ids.ts';
 import { startTestApp } from '../support/app.ts';
+import { waitUntilBlockedBy } from '../support/database/blocked-by.ts';
 
 const team = defineResource('team', { fields: { name: f.string() } });
 const skill = defineResource('skill', { fields: { name: f.string() } });
@@ -69,15 +70,7 @@ test('a reference that is deleted between its check and the insert refuses only 
   await other.query('begin');
   await other.query('delete from teams where id = $1', [teams[1]!.id]);
   const importing = run(teams.map(({ id }, i) => ({ email: `g${i}@example.com`, team: id })));
-  await vi.waitUntil(
-    async () => {
-      const { rows } = await other.query(
-        `select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
-      );
-      return rows.length > 0;
-    },
-    { timeout: 60_000 },
-  );
+  await waitUntilBlockedBy(other);
   await other.query('commit');
   const result = await importing;
   expect(result.rows).toEqual([{ line: 2, email: 'g1@example.com', errors: { team: 'No such team' } }]);

@@ -2,6 +2,7 @@ import { Client } from 'pg';
 import { afterAll, describe, expect, test } from 'vitest';
 import { defineUser } from '../../../src/index.ts';
 import { createClient, type Person, startTestApp } from '../../support/app.ts';
+import { waitUntilBlockedBy } from '../../support/database/blocked-by.ts';
 
 const DEVICES = '/api/auth/devices';
 const opened: unknown[] = [];
@@ -228,8 +229,7 @@ test('a device whose session ends while it is registered is refused with 401, an
   await sql.query('delete from sessions where user_id = $1', [ann.id]);
   const registering = register(ann);
   // The registration has found the session, and waits for the end of the logout.
-  const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-  await expect.poll(async () => (await sql.query(waiting)).rowCount, { timeout: 30_000 }).toBeGreaterThan(0);
+  await waitUntilBlockedBy(sql);
   await sql.query('commit');
   const { status, body } = await registering;
   expect([status, body.error.code]).toEqual([401, 'UNAUTHORIZED']);

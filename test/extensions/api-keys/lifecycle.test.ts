@@ -3,6 +3,7 @@ import { expect, test, vi } from 'vitest';
 import { createOldKeysSweep } from '../../../src/extensions/api-keys/user-data.ts';
 import type { Executor } from '../../../src/platform/data/postgres/queryable.ts';
 import type { Person } from '../../support/app.ts';
+import { waitUntilBlockedBy } from '../../support/database/blocked-by.ts';
 import { startKeysApp } from './app.ts';
 
 const running = await startKeysApp();
@@ -96,8 +97,7 @@ test('no key is created when a concurrent password change ends the session', asy
   await client.query('begin');
   await client.query('update users set updated_at = now() where id = $1', [dan.id]);
   const creation = create(dan);
-  const waiting = 'select 1 from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))';
-  await vi.waitFor(async () => expect(await query(waiting)).not.toEqual([]), { timeout: 60_000, interval: 20 });
+  await waitUntilBlockedBy(client);
   await client.query('delete from sessions where user_id = $1', [dan.id]);
   await client.query('commit');
   expect((await creation).status).toBe(401);
@@ -110,7 +110,9 @@ test('no key is created for an account deleted at the same time', async () => {
     ...Array.from({ length: 5 }, () => create(eve)),
     app.service('user').delete(eve.id),
   ]);
-  for (const response of responses.slice(0, 5)) expect([201, 401]).toContain((response as { status: number }).status);
+  // 403: the session ended after it was found, so it is not a recent one.
+  for (const response of responses.slice(0, 5))
+    expect([201, 401, 403]).toContain((response as { status: number }).status);
 });
 
 const executor = {

@@ -1,9 +1,10 @@
 // Batches against other clients that change the same records between the checks and the writes.
 import { setTimeout } from 'node:timers/promises';
 import pg from 'pg';
-import { afterAll, expect, test, vi } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { defineResource, defineUser, f } from '../../../src/index.ts';
 import { startTestApp } from '../../support/app.ts';
+import { BLOCKED_BY_ME, waitUntilBlockedBy } from '../../support/database/blocked-by.ts';
 
 const policies = { list: 'public', read: 'public', create: 'public', update: 'public', delete: 'public' } as const;
 const team = defineResource('team', { fields: { name: f.string() }, policies });
@@ -62,24 +63,12 @@ const other = new pg.Client(env.DATABASE_URL);
 await other.connect();
 afterAll(() => other.end());
 
-/** Waits until a statement of the app is blocked by a lock. */
-const blocked = () =>
-  vi.waitUntil(
-    async () => {
-      const { rows } = await other.query(
-        `select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
-      );
-      return rows.length > 0;
-    },
-    { timeout: 60_000 },
-  );
-
 /** Runs work whose write waits while another client deletes a team; the deletion is committed first. */
 async function whileTeamIsDeleted<T>(id: string, work: () => Promise<T>): Promise<T> {
   await other.query('begin');
   await other.query('delete from teams where id = $1', [id]);
   const working = work();
-  await blocked();
+  await waitUntilBlockedBy(other);
   await other.query('commit');
   return working;
 }
@@ -222,10 +211,8 @@ test('if the connection is lost, a batch without atomicity reports the records t
   const text = 'x'.repeat(600_000);
   const operations = [create({ code: 'big1', text }), create({ code: 'big2', text }), create({ code: 'held' })];
   const sending = batch('players', operations, 'perItem');
-  await blocked();
-  await other.query(
-    `select pg_terminate_backend(pid) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
-  );
+  await waitUntilBlockedBy(other);
+  await other.query(`select pg_terminate_backend(pid) from (${BLOCKED_BY_ME}) blocked`);
   await other.query('rollback');
   const { body } = await sending;
   expect(body.data.map(({ status }: { status: number }) => status)).toEqual([201, 201, 503]);

@@ -1,7 +1,8 @@
 import pg from 'pg';
-import { afterAll, expect, test, vi } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { defineResource, f } from '../../../src/index.ts';
 import { type Client, createClient, startTestApp } from '../../support/app.ts';
+import { waitUntilBlockedBy } from '../../support/database/blocked-by.ts';
 
 const open = { list: 'public', read: 'public', create: 'public', update: 'public', delete: 'public' } as const;
 const slot = defineResource('slot', {
@@ -38,17 +39,6 @@ await other.connect();
 afterAll(() => other.end());
 
 const make = async (place: string) => (await app.service('slot').create({ place })).id;
-/** Waits until a statement of the app is blocked by a lock. */
-const blocked = () =>
-  vi.waitUntil(
-    async () => {
-      const { rows } = await other.query(
-        `select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
-      );
-      return rows.length > 0;
-    },
-    { timeout: 60_000 },
-  );
 const codeOf = ({ status, body }: Awaited<ReturnType<Client>>) => [status, body?.error?.code];
 
 test('a change ended by a deadlock is retried and succeeds', async () => {
@@ -56,7 +46,7 @@ test('a change ended by a deadlock is retried and succeeds', async () => {
   await other.query('begin');
   await other.query(`update slots set place = 'wanted' where id = $1`, [b]);
   const changing = call('PATCH', `/api/slots/${a}`, { place: 'wanted' });
-  await blocked();
+  await waitUntilBlockedBy(other);
   // Now each transaction waits for the other.
   await other.query(`update slots set note = 'x' where id = $1`, [a]);
   await other.query('rollback');
@@ -69,14 +59,14 @@ test('a create with a hook is retried, whether the deadlock ends its own stateme
   await other.query('begin');
   await other.query(`insert into entries (id, code) values ($1, 'wanted')`, ['e'.repeat(24)]);
   const creating = call('POST', '/api/entries', { code: 'wanted', slots: [a] });
-  await blocked();
+  await waitUntilBlockedBy(other);
   await other.query(`update slots set note = 'x' where id = $1`, [a]);
   await other.query('rollback');
   expect((await creating).status).toBe(201);
   await other.query('begin');
   await other.query(`update slots set note = 'x' where id = $1`, [b]);
   const creatingNext = call('POST', '/api/entries', { code: 'next', slots: [a, b] });
-  await blocked();
+  await waitUntilBlockedBy(other);
   await other.query(`update slots set note = 'x' where id = $1`, [a]);
   await other.query('rollback');
   expect((await creatingNext).status).toBe(201);
@@ -87,7 +77,7 @@ test('a transaction ended by a deadlock responds 503 with Retry-After and leaves
   await other.query('begin');
   await other.query(`update slots set note = 'theirs' where id = $1`, [b]);
   const changing = call('POST', `/api/slots/${a}/swap/${b}`);
-  await blocked();
+  await waitUntilBlockedBy(other);
   await other.query(`update slots set note = 'theirs' where id = $1`, [a]);
   await other.query('commit');
   const response = await changing;
