@@ -9,6 +9,7 @@ import type { Logger } from '../../src/platform/observability/log.ts';
 import type { App } from '../../src/runtime/create-app.ts';
 import { startTestApp } from '../support/app.ts';
 import { createMigrationProject } from '../support/database/migration-project.ts';
+import { startTcpProxy } from '../support/tcp-proxy.ts';
 
 // Comparing tables loads drizzle-kit first, which takes long on a busy machine.
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
@@ -62,6 +63,22 @@ test('an app that can run has no errors; each check is listed', async () => {
     'ok The clocks of Redis and this machine agree',
     'ok Redis keeps all keys when its memory is full (maxmemory-policy noeviction)',
   ]);
+});
+
+test('the share of connections is known, although Redis responds later than Postgres', async () => {
+  const proxy = await startTcpProxy(new URL(env.REDIS_URL!));
+  onTestFinished(proxy.close);
+  const app = createApp({ resources: [post] }, { ...env, REDIS_URL: proxy.url });
+  onTestFinished(() => app.close());
+  proxy.hang();
+  const diagnosing = diagnose(app as App);
+  const limits = `select 1 from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
+    and state = 'idle' and query like '%encryption_processes%'`;
+  await vi.waitUntil(async () => (await query(limits)).length > 0);
+  proxy.reopen();
+  expect(await diagnosing).toContainEqual(
+    expect.stringMatching(/^ok Postgres allows \d+ connections: each web process/),
+  );
 });
 
 test('a database whose locale knows only ASCII letters is a warning, here and at the start of an app that can be searched', async () => {

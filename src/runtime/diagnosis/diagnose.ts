@@ -107,10 +107,11 @@ export async function diagnose(
   { platform, files, parts, ...schema }: DiagnosedApp,
   { folder = join(process.cwd(), 'migrations') }: DiagnoseOptions,
 ): Promise<Finding[]> {
+  const redisChecked = diagnoseRedis(platform);
   const checks = await Promise.all([
-    diagnosePostgres(platform, schema, folder),
+    diagnosePostgres(platform, schema, folder, redisChecked),
     diagnoseReplica(platform),
-    diagnoseRedis(platform),
+    redisChecked,
     diagnoseStorage(files),
   ]);
   const findings = [...diagnoseEnvironment(platform), ...checks.flat()];

@@ -42,13 +42,15 @@ async function diagnoseServer({ database, env }: Platform): Promise<Finding[]> {
   return findings;
 }
 
-async function diagnoseConnectionLimits(platform: Platform): Promise<Finding[]> {
+async function diagnoseConnectionLimits(platform: Platform, redisChecked: Promise<unknown>): Promise<Finding[]> {
   const { database, env } = platform;
   // Without the table of processes, an app that is not installed yet, nothing is known.
   const limits = await readConnectionLimits(database).catch(() => undefined);
   if (limits === undefined) return [];
   const { poolMax, allowed, openElsewhere } = limits;
   const isShared = env.poolMax === undefined && limits.pooler === 'none';
+  // Which processes share the connections is in Redis.
+  await redisChecked;
   const share = isShared ? await readConnectionShare(platform, false).catch(() => undefined) : undefined;
   if (share !== undefined && share.webs * share.poolMax + share.openElsewhere <= share.allowed)
     return [ok(`Postgres allows ${allowed} connections: each web process uses up to ${share.poolMax} of them`)];
@@ -92,12 +94,18 @@ export function describePostgresFailure(error: unknown, { databaseUrl }: Platfor
  * Checks Postgres: the connection, the version, the clock, the migrations, the tables and the keys of encrypted values.
  *
  * @param folder the folder of the project's migrations
+ * @param redisChecked resolves when the check of Redis has ended, which connects to it
  */
-export async function diagnosePostgres(platform: Platform, schema: DeclaredSchema, folder: string): Promise<Finding[]> {
+export async function diagnosePostgres(
+  platform: Platform,
+  schema: DeclaredSchema,
+  folder: string,
+  redisChecked: Promise<unknown>,
+): Promise<Finding[]> {
   const { env } = platform;
   const findings: Finding[] = [];
   try {
-    findings.push(...(await diagnoseServer(platform)), ...(await diagnoseConnectionLimits(platform)));
+    findings.push(...(await diagnoseServer(platform)), ...(await diagnoseConnectionLimits(platform, redisChecked)));
     const migrations = await diagnoseMigrations(env, folder);
     findings.push(...migrations.findings);
     // Pending migrations create what the tables lack.
