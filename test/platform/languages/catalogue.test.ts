@@ -82,6 +82,16 @@ test('messages in messages are translated only to a depth', () => {
   expect(translate(nested).endsWith('The query string is invalid: Is required')).toBe(true);
 });
 
+/** The time in ms of the quickest of some runs. A busy machine slows single runs. */
+function timeQuickest(run: () => void): number {
+  const times = Array.from({ length: 5 }, () => {
+    const start = performance.now();
+    run();
+    return performance.now() - start;
+  });
+  return Math.min(...times);
+}
+
 test.each<[what: string, text: string]>([
   ['a text in a placeholder', `Unknown query parameter "${'x'.repeat(100_000)}"`],
   ['many beginnings of a literal', `Unknown query parameter "${'"; filterable fields: '.repeat(5000)}`],
@@ -89,9 +99,8 @@ test.each<[what: string, text: string]>([
   ['many quotes', '"'.repeat(100_000)],
   ['a long number', `Must be at most ${'9'.repeat(100_000)} characters`],
 ])('a message of 100 KB stays as it is, at once: %s', (_, text) => {
-  const start = performance.now();
   expect(translate(text)).toBe(text);
-  expect(performance.now() - start).toBeLessThan(200);
+  expect(timeQuickest(() => translate(text))).toBeLessThan(200);
 });
 
 test('a hostile message of the longest translated length takes little time', () => {
@@ -100,9 +109,10 @@ test('a hostile message of the longest translated length takes little time', () 
       (start) => (start + part.repeat(5000)).slice(0, 9999),
     ),
   );
-  const start = performance.now();
-  for (const text of texts) translate(text);
-  expect((performance.now() - start) / texts.length).toBeLessThan(100);
+  const time = timeQuickest(() => {
+    for (const text of texts) translate(text);
+  });
+  expect(time / texts.length).toBeLessThan(100);
 });
 
 const anyText = fc.string({ unit: 'binary', maxLength: 200 });
