@@ -1,4 +1,5 @@
 import type { Accounts } from '../declare/accounts.ts';
+import { getOrganisationRole } from '../declare/actor.ts';
 import type { Host, ResourceGateway } from '../declare/host.ts';
 import type { RevocationStep } from '../declare/revocation.ts';
 import { quoteIdentifier } from '../platform/data/postgres/identifiers.ts';
@@ -65,13 +66,17 @@ export function createAccountLocks(users: ResourceGateway): Accounts['lockInOrde
  * Creates the only function that revokes credentials and the only one that protects a new credential from a concurrent
  * revocation. See `Accounts`.
  *
+ * @param organisations the resource of organisations, which have credentials of their own; undefined in an app without them
  * @param steps returns the revocation steps of accounts and extensions; complete only after all features are set up
  */
 export function createRevocation(
   users: ResourceGateway,
+  organisations: ResourceGateway | undefined,
   lockInOrder: Accounts['lockInOrder'],
   steps: () => readonly RevocationStep[],
 ): Pick<Accounts, 'revoke' | 'holdCredential'> {
+  const lockOrganisation =
+    organisations && `select 1 from ${quoteIdentifier(organisations.table)} where "id" = $1 for no key update`;
   const lockActive = `select 1 from ${quoteIdentifier(users.table)} u where u."id" = $1 and ${activeUserSql(users, 'u')} for no key update`;
 
   return {
@@ -81,7 +86,8 @@ export function createRevocation(
       for (const step of steps()) await step(revocation, tx);
     },
     async holdCredential({ user, auth }, tx) {
-      const locked = await tx.write({ text: lockActive, values: [user?.id] });
+      const text = (getOrganisationRole(user) !== undefined && lockOrganisation) || lockActive;
+      const locked = await tx.write({ text, values: [user?.id] });
       if (locked.length === 0) throw invalidSessionError();
       // While the lock is held, every earlier revocation is committed and visible to the next statement.
       const watch = getCredentialWatch(auth);

@@ -1,8 +1,8 @@
-import { isEmailVerified } from '../declare/actor.ts';
+import { getOrganisationRole, isEmailVerified } from '../declare/actor.ts';
 import type { StoredRecord } from '../declare/host.ts';
 import type { Route, RouteContext } from '../declare/route.ts';
 import { recordShape } from '../declare/route.ts';
-import { invalidSessionError } from '../platform/helpers/errors.ts';
+import { ApiError, invalidSessionError } from '../platform/helpers/errors.ts';
 import { addressOf } from '../platform/http/client-address.ts';
 import { createRequestContext } from '../records/access/operation-context.ts';
 import type { RecordsContext } from '../records/operations/context.ts';
@@ -55,7 +55,14 @@ async function registerAndStartSession(accounts: AccountsDependencies, ctx: Rout
 /** The routes below `/api/auth`. */
 export function accountRoutes(accounts: AccountsDependencies, context: RecordsContext): Route[] {
   const tags = ['auth'];
-  const readMe = (ctx: RouteContext) => accounts.users.asSeenBySelf(ctx.user as never);
+  function readMe({ user }: RouteContext) {
+    if (getOrganisationRole(user) !== undefined)
+      throw new ApiError(
+        'FORBIDDEN',
+        'This API key belongs to an organisation and not to a user; GET /api/organisations returns the organisation',
+      );
+    return accounts.users.asSeenBySelf(user as never);
+  }
   return [
     {
       method: 'POST',
@@ -89,7 +96,7 @@ export function accountRoutes(accounts: AccountsDependencies, context: RecordsCo
       method: 'GET',
       path: '/auth/me',
       output: recordShape('user'),
-      errors: [],
+      errors: ['FORBIDDEN'],
       operationId: 'readMe',
       // Every key tells whose it is.
       organisationKeys: true,

@@ -2,6 +2,7 @@ import type { Accounts, SignInMethod, SignInStep } from '../declare/accounts.ts'
 import type { FeatureParts } from '../declare/extension.ts';
 import type { Host, ResourceGateway } from '../declare/host.ts';
 import type { RevocationStep } from '../declare/revocation.ts';
+import { findOrganisations } from '../records/access/reachable-organisations.ts';
 import type { RecordsContext } from '../records/operations/context.ts';
 import type { Entity } from '../records/store/entity.ts';
 import { confirmCaller } from './change-password.ts';
@@ -64,7 +65,12 @@ export function createAccountServices(
   let signInSteps = combineSignInSteps([]);
   const methods = () => signInMethods;
   const lockInOrder = createAccountLocks(gateway);
-  const { revoke, holdCredential } = createRevocation(gateway, lockInOrder, () => revocationSteps);
+  const { revoke, holdCredential } = createRevocation(
+    gateway,
+    findOrganisations(host.resources),
+    lockInOrder,
+    () => revocationSteps,
+  );
   const users = createUsers(host, context, user, gateway);
   const { lockUser, findUserWithProof } = createUserReaders(host, gateway, user);
   const verifyEmail = createVerifyEmail({ host, users, revoke }, lockUser);

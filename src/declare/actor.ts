@@ -14,6 +14,11 @@ export interface OrganisationChoice {
   current?: string | undefined;
   /** Whether the request names the current organisation itself. */
   isNamed: boolean;
+  /**
+   * The role as which the organisation `bound` itself acts, such as with one of its API keys. Such a viewer is no user: `id` is the id of the
+   * organisation, and there are no other fields. Left out: the viewer is a user.
+   */
+  role?: string | undefined;
 }
 
 /** The limit of a viewer's credential. Not a string key, like `ORGANISATION_CHOICE`. */
@@ -53,14 +58,30 @@ export function withOrganisationChoice(viewer: Viewer, choice: OrganisationChoic
  * names. An organisation that only the session has chosen does not limit later work.
  */
 export function getLastingOrganisation(viewer: Viewer | undefined): OrganisationChoice | undefined {
-  const { bound, current, isNamed = false } = viewer?.[ORGANISATION_CHOICE] ?? {};
+  const { bound, current, isNamed = false, role } = viewer?.[ORGANISATION_CHOICE] ?? {};
   if (bound === undefined && !isNamed) return undefined;
-  return { bound, current: isNamed ? current : undefined, isNamed };
+  return { bound, current: isNamed ? current : undefined, isNamed, ...(role !== undefined && { role }) };
 }
 
-/** Returns the viewer without the limits of a request, for features that reach the records of all organisations of a user. */
+/**
+ * Creates the viewer that is an organisation itself. It reads and changes the records of this organisation as a member with the role could,
+ * and owns none.
+ */
+export function createOrganisationViewer(organisation: string, role: string): Viewer {
+  return { id: organisation, [ORGANISATION_CHOICE]: { bound: organisation, isNamed: false, role } };
+}
+
+/** The role as which an organisation itself acts; undefined if the viewer is a user. */
+export function getOrganisationRole(viewer: Viewer | undefined): string | undefined {
+  return viewer?.[ORGANISATION_CHOICE]?.role;
+}
+
+/**
+ * Returns the viewer without the limits of a request, for features that reach the records of all organisations of a user. An organisation itself
+ * stays as it is.
+ */
 export function withoutOrganisationChoice(viewer: Viewer | undefined): Viewer | undefined {
-  return viewer?.[ORGANISATION_CHOICE] === undefined
+  return viewer?.[ORGANISATION_CHOICE] === undefined || getOrganisationRole(viewer) !== undefined
     ? viewer
     : changeViewer(viewer, { [ORGANISATION_CHOICE]: undefined });
 }

@@ -17,6 +17,7 @@ import type { ConsoleTab } from './console-tab.ts';
 import type { SentEvent } from './events.ts';
 import type { Fields } from './field.ts';
 import type { Host, UserData } from './host.ts';
+import type { OrganisationAccess } from './organisation-access.ts';
 import type { CompiledPolicy, Policy } from './policy.ts';
 import type { ProcessRole } from './process-role.ts';
 import type { AnyResource, ExtensionResourceOptions } from './resource.ts';
@@ -99,6 +100,8 @@ export interface FeatureParts<Api extends object = object> {
   publishEvent?: PublishEvent;
   /** The audit trail, for other features. At most one feature can have it. */
   auditTrail?: AuditTrail;
+  /** The organisations of the app, for other features. At most one feature can have them. */
+  organisationAccess?: OrganisationAccess;
   /** The feature's API for code, as `app.<name>`. */
   api?: Api;
   /** Checks of `belfry doctor`. They run if the database has all tables. A check that throws counts as one that finds nothing. */
@@ -130,6 +133,8 @@ export interface ExtensionHost extends Host {
   accountSections(): readonly AccountSection[];
   /** The audit trail; undefined in an app without one. Not available before every feature is set up. */
   auditTrail(): AuditTrail | undefined;
+  /** The organisations; undefined in an app without them. Not available before every feature is set up. */
+  organisationAccess(): OrganisationAccess | undefined;
   /** Checks the environment, the servers, the migrations, the tables and the clocks, as `belfry doctor` does. Takes up to seconds. */
   diagnose(): Promise<Finding[]>;
   /** All features' data about users outside of resources. Not available before every feature is set up. */

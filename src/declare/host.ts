@@ -91,6 +91,39 @@ export interface RecordSubscription {
   mayInclude(record: StoredRecord, unknown: ReadonlySet<string>): Promise<boolean>;
 }
 
+/** Filters of a list, to test single records. */
+export interface FilterRequest {
+  /** The filters by query parameter: `{ 'total[gte]': '100' }`. */
+  filters: Readonly<Record<string, string>>;
+  /** Fields of which an update must have changed at least one; empty or left out: no such condition. */
+  changed?: readonly string[] | undefined;
+}
+
+/** Filters that test single records for a viewer, as a list of this viewer would. */
+export interface PreparedFilter {
+  /**
+   * Why the viewer may not use a filter, by query parameter: an unknown field, a value of the wrong type, or a field that the viewer sees in no
+   * record. `changed` for the condition on changes. If there are errors, no record meets the filters.
+   */
+  errors: Readonly<Record<string, string>>;
+  /**
+   * Whether this state of a record meets the filters; a promise if that depends on related records. Read access is not checked.
+   *
+   * @param hasChanged whether the update changed a field
+   */
+  includes(record: StoredRecord, hasChanged: (field: string) => boolean): boolean | Promise<boolean>;
+  /** Returns the query parameter of a filter that the record does not meet, or `changed`; undefined if it meets all. */
+  findUnmet(record: StoredRecord, hasChanged: (field: string) => boolean): Promise<string | undefined>;
+}
+
+/** What a viewer may use in filters of a resource. */
+export interface FilterFields {
+  /** The fields of the resource with the operators of their filters. */
+  filters: { field: string; operators: string[] }[];
+  /** The fields whose changes may be a condition. */
+  changed: string[];
+}
+
 /**
  * The compiled access to a resource: the only way for a record to leave the system, whatever the channel. HTTP responses, webhook payloads,
  * realtime and exports all get their data through it.
@@ -139,6 +172,14 @@ export interface ResourceGateway {
    * @throws ApiError the errors of a list or of reading a single record; BAD_REQUEST for a filter that this viewer may not use
    */
   subscribe(request: SubscriptionRequest, viewContext: ViewContext): Promise<RecordSubscription>;
+  /** Prepares filters of a list, to test single records for a viewer. Rejects with the errors of scope functions of related records. */
+  prepareFilter(request: FilterRequest, viewContext: ViewContext): Promise<PreparedFilter>;
+  /** Returns the fields that a viewer may use in filters. */
+  filterFields(viewContext: ViewContext): FilterFields;
+  /**
+   * Converts a serialized record back to a stored one. It lacks the fields that its viewer did not see; expanded references are ids again.
+   */
+  fromSerialized(data: Readonly<Record<string, unknown>>): StoredRecord;
   /**
    * The visibility key of a viewer. Viewers with equal keys see the same data of every record, except for the users that `ownersIn`
    * returns.

@@ -30,6 +30,8 @@ export interface JobRecord {
   /** The start of the last attempt. */
   startedAt: string | null;
   finishedAt: string | null;
+  /** The id of the organisation whose own API key enqueued the job; then there is no user. */
+  organisation: string | null;
 }
 
 /** A kind of job, with the numbers of its stored jobs. */

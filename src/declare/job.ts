@@ -26,7 +26,10 @@ export interface JobContext<Input = unknown> extends Senders {
    * @throws TypeError for a number that is negative or not finite, or a text that cannot be stored
    */
   progress(done: number, total?: number, note?: string): void;
-  /** The user whose request enqueued the job; undefined if there was none, or if the account no longer exists or is not active. */
+  /**
+   * The user whose request enqueued the job; undefined if there was none, or if the account no longer exists or is not active. If an API key
+   * of an organisation enqueued it: that organisation, as in the request.
+   */
   user: Viewer | undefined;
   push: PushSender;
   /** The service of a resource, with system privilege unless a call says otherwise. */

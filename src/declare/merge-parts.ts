@@ -117,6 +117,9 @@ const MERGE_BY_KIND: {
   auditTrail: () => {
     throw new Error('two features have an audit trail');
   },
+  organisationAccess: () => {
+    throw new Error('two features have organisations');
+  },
   api: (apis) => mergeDisjointObjects(apis as Record<string, unknown>[]),
   checkConfig: (checks) => (errors: Parameters<(typeof checks)[number]>[0]) => {
     for (const check of checks) check(errors);

@@ -12,6 +12,8 @@ export interface Revocation {
    *   ends. Sign-in methods that are older than the change stay: see `since`.
    * - `account_claimed`: the owner of the e-mail address has proved their ownership; another person may have created the account.
    *   Everything that gives access ends: sessions, keys, endpoints, devices, second factors and identities.
+   * - `organisation_deleted`: the organisations in `organisationIds` are deleted, with the keys and endpoints that belong to them. It concerns
+   *   no users.
    */
   cause:
     | 'password_reset'
@@ -21,9 +23,12 @@ export interface Revocation {
     | 'key_revoked'
     | 'email_change'
     | 'email_change_undone'
-    | 'account_claimed';
+    | 'account_claimed'
+    | 'organisation_deleted';
   /** The owners of the credentials. */
   userIds: readonly string[];
+  /** With `organisation_deleted`: the ids of the organisations. */
+  organisationIds?: readonly string[] | undefined;
   /** The id of the session that is kept, because it made the change. */
   exceptSession?: string | undefined;
   /** With `logout_all`: whether the user also asked to disable their webhook endpoints. */

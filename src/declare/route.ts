@@ -22,6 +22,8 @@ export interface Auth {
   id: string;
   /** The id of an organisation. For a session, its default organisation; for a key, the only one that the key can reach. */
   organisation?: string | undefined;
+  /** The role as which a credential of the organisation itself acts; left out if it belongs to a user. */
+  organisationRole?: string | undefined;
 }
 
 /**

@@ -25,13 +25,13 @@ export interface MailOutlet {
  * Sends one of the app's own events to webhook endpoints.
  *
  * @param name an event that is declared in `webhooks({ events })`
- * @param options `owner`: id of a user; without it, only endpoints with scope `global` get the event
+ * @param options whose endpoints get the event besides those with scope `global`: `owner`, the id of a user, or `organisation`, an id
  * @returns the id of the event
  */
 export type PublishEvent = (
   name: string,
   data: unknown,
-  options?: { owner?: string | undefined },
+  options?: { owner?: string | undefined; organisation?: string | undefined },
 ) => Promise<{ id: string }>;
 
 /**

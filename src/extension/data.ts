@@ -1,6 +1,12 @@
 // Stored data: records, tables and SQL, ids, encryption, tokens and files.
 export type { FilesApi, StoredFile } from '../declare/file.ts';
-export type { ExpandedRecord, RecordSubscription, ResourceGateway, StoredRecord } from '../declare/host.ts';
+export type {
+  ExpandedRecord,
+  PreparedFilter,
+  RecordSubscription,
+  ResourceGateway,
+  StoredRecord,
+} from '../declare/host.ts';
 export type { Service } from '../declare/resource.ts';
 export type { ActAs, AnyService, CallerTransaction, Page, Services, Transaction } from '../declare/service.ts';
 export type { EncryptedColumn } from '../platform/data/crypto/encrypted-column.ts';

@@ -33,8 +33,12 @@ export interface JobRuntime {
     JobContext,
     'id' | 'input' | 'attempt' | 'scheduledAt' | 'signal' | 'progress' | 'user' | 'log' | 'jobs'
   >;
-  /** Returns an active user; undefined if the user does not exist or is not active. */
-  loadUser(id: string): Promise<Viewer | undefined>;
+  /**
+   * Returns an active user; undefined if the user does not exist or is not active.
+   *
+   * @param organisationRole not null: the id is that of an organisation, which acts as this role; undefined if it does not exist
+   */
+  loadUser(id: string, organisationRole: string | null): Promise<Viewer | undefined>;
 }
 
 /** The background jobs of an app. */

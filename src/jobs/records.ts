@@ -15,7 +15,7 @@ const MAX_LIMIT = 100;
 const FILTER_NAMES = ['job', 'status', 'limit', 'after'];
 
 const COLUMNS = `id, name, status, input, result, error, progress, attempts, run_at, scheduled_at, unique_key, schedule, user_id,
-  request_id, created_at, started_at, finished_at`;
+  request_id, created_at, started_at, finished_at, organisation_role`;
 const READ = `select ${COLUMNS} from background_jobs where id = $1`;
 // Uses the primary key, or index background_jobs_failed_id_index.
 const listSql = (status: JobStatus | undefined) => `
@@ -49,15 +49,18 @@ type Row = [
   string,
   string | null,
   string | null,
+  string | null,
 ];
 
 function toRecord(row: Row): JobRecord {
-  const [id, job, status, input, result, error, progress, attempts, runAt, scheduledAt, uniqueKey, schedule, user] =
+  const [id, job, status, input, result, error, progress, attempts, runAt, scheduledAt, uniqueKey, schedule, caller] =
     row;
-  const [requestId, createdAt, startedAt, finishedAt] = row.slice(13) as [string | null, string, ...(string | null)[]];
+  const [requestId, createdAt, ...times] = row.slice(13) as [string | null, string, ...(string | null)[]];
+  const [startedAt = null, finishedAt = null, organisationRole = null] = times;
+  const [user, organisation] = organisationRole === null ? [caller, null] : [null, caller];
   return {
     ...{ id, job, status, input, result, error, progress, attempts, runAt, scheduledAt, uniqueKey, schedule, user },
-    ...{ requestId, createdAt, startedAt: startedAt ?? null, finishedAt: finishedAt ?? null },
+    ...{ requestId, createdAt, startedAt, finishedAt, organisation },
   };
 }
 

@@ -47,8 +47,8 @@ export interface RunDependencies {
   log: Logger;
   /** Aborted when runs must end, because the process stops. */
   stopping: LazyAbort;
-  /** Returns an active user; undefined if the user does not exist or is not active. */
-  loadUser(id: string): Promise<Viewer | undefined>;
+  /** See `JobRuntime`. */
+  loadUser(id: string, organisationRole: string | null): Promise<Viewer | undefined>;
   /** What every run gets. */
   context: Pick<JobContext, 'service' | 'transaction' | 'push' | 'mail' | 'webhooks' | 'jobs'>;
 }
@@ -139,10 +139,10 @@ export class JobRunner {
   }
 
   async #callRun(job: CompiledJob, claimed: ClaimedJob, abort: LazyAbort, progress: Progress) {
-    const { userId, requestId } = claimed;
+    const { userId, requestId, organisationRole } = claimed;
     const own = this.#createContext(job, claimed, abort, progress);
     own.input = await readInput(job, claimed.input);
-    if (userId !== null) own.user = await this.#dependencies.loadUser(userId);
+    if (userId !== null) own.user = await this.#dependencies.loadUser(userId, organisationRole);
     // Changes of the run are recorded for the user and the request that enqueued the job.
     const actor = { user: own.user, req: undefined, requestId: requestId ?? undefined };
     const running = runAsActor(actor, async () => job.run(own));

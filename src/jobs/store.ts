@@ -50,7 +50,7 @@ const CLAIM = `
       attempts = c.attempts + (due.attempts <= $5::int)::int, started_at = now(), progress = null
     from due where c.id = due.id
     returning c.id, input::text, due.attempts, claims, scheduled_at, user_id, request_id, trace, found,
-      extract(epoch from run_at)::float8
+      extract(epoch from run_at)::float8, organisation_role
   )
   select extract(epoch from now())::float8, ${SNAPSHOT}, claimed.* from (select 1) one left join claimed on true`;
 const START = `
@@ -93,6 +93,8 @@ export interface ClaimedJob {
   userId: string | null;
   requestId: string | null;
   trace: string | null;
+  /** The role as which an organisation enqueued the job, whose id is `userId`. */
+  organisationRole: string | null;
 }
 
 /** How a job ended. */
@@ -138,7 +140,13 @@ type Found = 'in order' | 'late' | 'expired';
 type ClaimedRow = [
   now: number,
   snapshot: string,
-  ...([] | [string, string | null, number, number, string, string | null, string | null, string | null, Found, number]),
+  ...(
+    | []
+    | [
+        ...[string, string | null, number, number, string, string | null, string | null, string | null, Found, number],
+        organisationRole: string | null,
+      ]
+  ),
 ];
 
 /** Where the next search for due jobs of each kind begins, in seconds since 1970 by the clock of Postgres. */
@@ -188,9 +196,11 @@ function createClaim(database: Pick<Database, 'write'>, starts: SearchStarts): J
     if (!isClockBack) starts.moveTo(name, isFull ? (searched.at(-1)?.[9] ?? start) : now, position / 1000);
     const late = found.filter((job) => job[8] === 'late').map((job) => job[9]);
     const isMovedBack = starts.moveBackTo(name, Math.min(...late, isClockBack ? now : Number.POSITIVE_INFINITY));
-    const leases = found.map(([id, input, attempts, claims, scheduledAt, userId, requestId, trace]): ClaimedJob => {
+    const leases = found.map((job): ClaimedJob => {
+      const [id, input, attempts, claims, scheduledAt, userId, requestId, trace, , , organisationRole] = job;
       const isCounted = attempts <= countedAfter;
-      return { id, input, attempt: attempts + 1, isCounted, claims, scheduledAt, userId, requestId, trace };
+      const origin = { userId, requestId, trace, organisationRole };
+      return { id, input, attempt: attempts + 1, isCounted, claims, scheduledAt, ...origin };
     });
     return { leases, mayHaveMore: isFull || isMovedBack };
   };

@@ -38,7 +38,7 @@ const backgroundJobs = pgTable(
     error: text('error'),
     /** The schedule that enqueued the job; `scheduled_at` is its tick. */
     schedule: text('schedule'),
-    /** The user whose request enqueued the job. */
+    /** The user whose request enqueued the job, or an organisation: see `organisation_role`. */
     userId: text('user_id'),
     requestId: text('request_id'),
     /** The `traceparent` of the span that enqueued the job. */
@@ -47,6 +47,8 @@ const backgroundJobs = pgTable(
     /** The start of the last attempt. */
     startedAt: timestamptz('started_at'),
     finishedAt: timestamptz('finished_at'),
+    /** The role as which an organisation enqueued the job: then `user_id` is the id of the organisation. */
+    organisationRole: text('organisation_role'),
   },
   (table) => [
     uniqueIndex('background_jobs_unique_key_index')

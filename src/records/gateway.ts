@@ -9,6 +9,7 @@ import {
 import { isInScope, isRecordVisible } from './access/visibility.ts';
 import { createVisibilityKey } from './access/visibility-key.ts';
 import type { RecordsContext } from './operations/context.ts';
+import { listFilterFields, prepareFilter, recordFromSerialized } from './operations/record-filter.ts';
 import { subscribeToRecords } from './operations/subscribe.ts';
 import { prepareDeletion, releaseReferences } from './references/cascade.ts';
 import { serializeRecordsSeparately } from './serialize/serialize.ts';
@@ -55,6 +56,9 @@ export function createResourceGateway(context: RecordsContext, entity: Entity): 
     expandedIn: (data) => expandedRecordsIn(context, resource, data),
     holdsEncrypted: (data) => containsEncryptedValues(context, resource, data),
     subscribe: (request, viewContext) => subscribeToRecords(entity, request, resolveViewContext(viewContext)),
+    prepareFilter: (request, viewContext) => prepareFilter(entity, request, resolveViewContext(viewContext)),
+    filterFields: (viewContext) => listFilterFields(resource, viewContext),
+    fromSerialized: (data) => recordFromSerialized(resource, data),
     visibilityKey: visibilityKey.keyOf,
     ownersIn: visibilityKey.ownersIn,
     fromOutbox: (columns) => codec.fromJson(columns),

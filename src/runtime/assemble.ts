@@ -67,6 +67,8 @@ export interface AssembledApp {
   apis: readonly { name: string; api: object }[];
   /** Creates the OpenAPI document of the app, whether or not the app serves it. */
   createOpenApiDocument: () => Record<string, unknown>;
+  /** Creates the AsyncAPI document of the app, whether or not the app serves it. */
+  createAsyncApiDocument: () => Record<string, unknown>;
   tables: Record<string, PgTable>;
   /** Facts about the tables that migrations need, beyond the SQL of the tables. */
   declared: DeclaredFacts;
@@ -92,7 +94,7 @@ export function assembleApp(
     diagnose({ platform, tables, files, declared: declaredFacts, parts }, {}),
   );
   if (features === undefined) return undefined;
-  const { parts, apis, createOpenApiDocument } = features;
+  const { parts, apis, documents } = features;
   for (const [name, listener] of Object.entries(parts.listeners ?? {})) platform.events.on(name, listener);
   const { compiled, records, files, push, mail, host, accounts } = core;
   const otherTables = collectNonResourceTables(declared.extensions);
@@ -131,7 +133,8 @@ export function assembleApp(
     administration: accounts && { ...accounts.administration, ready },
     parts,
     apis,
-    createOpenApiDocument,
+    createOpenApiDocument: documents.openApi,
+    createAsyncApiDocument: documents.asyncApi,
     tables,
     declared: declaredFacts,
     migrate: (options) =>

@@ -1,4 +1,4 @@
-import { isAccountActive } from '../declare/actor.ts';
+import { createOrganisationViewer, isAccountActive } from '../declare/actor.ts';
 import type { ExtensionHost, FeatureParts } from '../declare/extension.ts';
 import type { Host } from '../declare/host.ts';
 import { mergeParts } from '../declare/merge-parts.ts';
@@ -6,6 +6,7 @@ import type { JobRuntime } from '../jobs/index.ts';
 import type { ConfigErrors } from '../platform/helpers/config-errors.ts';
 import { StartupError } from '../platform/helpers/config-errors.ts';
 import type { MailComposer } from '../platform/mail/worker.ts';
+import { findOrganisations } from '../records/access/reachable-organisations.ts';
 import { checkReplacementRoutes } from '../records/configuration/deprecation-errors.ts';
 import { checkExtensionRoutes } from '../records/configuration/route-errors.ts';
 import { withArchives } from '../records/index.ts';
@@ -22,7 +23,8 @@ import type { Core } from './core.ts';
 import type { Declarations } from './declarations.ts';
 import { createJobCounter, createJobsOfExtension } from './extension-jobs.ts';
 import { createIdempotencyParts } from './http/idempotency/index.ts';
-import { createOpenApiDocument, openApiRoutes } from './openapi/document.ts';
+import { createAsyncApiDocument } from './openapi/async-api.ts';
+import { createOpenApiDocument, type Documents, documentRoutes } from './openapi/document.ts';
 
 /** The combined features of an app. */
 interface Features {
@@ -31,8 +33,8 @@ interface Features {
   mails: Readonly<Record<string, MailComposer>>;
   /** The API that each extension offers to the project's code, with the extension's name. */
   apis: readonly { name: string; api: object }[];
-  /** Creates the OpenAPI document of the app, whether or not the app serves it. */
-  createOpenApiDocument: () => Record<string, unknown>;
+  /** Create the documents of the app, whether or not the app serves them. */
+  documents: Documents;
 }
 
 /** An extension that has been set up. */
@@ -60,6 +62,7 @@ function createExtensionHost(
     accountSections: () => merged().accountSections ?? [],
     authenticators: () => merged().authenticators ?? [],
     auditTrail: () => merged().auditTrail,
+    organisationAccess: () => merged().organisationAccess,
     userData: () => merged().userData ?? [],
     diagnose,
     openApiDocument: () => {
@@ -102,7 +105,7 @@ function createCoreParts(
   { platform, compiled, records, files, push, mail, jobs, accounts, host }: Core,
   extensions: readonly SetUpExtension[],
   extensionParts: FeatureParts,
-  createDocument: () => Record<string, unknown>,
+  documents: Documents,
 ): FeatureParts {
   const signInSteps = extensions.flatMap(({ parts }) => parts.signInStep ?? []);
   return mergeParts(
@@ -116,7 +119,7 @@ function createCoreParts(
     mail.parts,
     jobs.createParts(createJobRuntime(host)),
     createIdempotencyParts(platform),
-    { routes: openApiRoutes(platform.settings, createDocument) },
+    { routes: documentRoutes(platform.settings, documents, (extensionParts.sent ?? []).length > 0) },
     accounts?.createFeatureParts({ ...extensionParts, signInSteps }) ?? {},
   );
 }
@@ -142,18 +145,21 @@ export function setUpFeatures(
   diagnose: ExtensionHost['diagnose'],
 ): Features | undefined {
   let mergedParts: FeatureParts = {};
-  const createDocument = () =>
-    createOpenApiDocument({
-      routes: mergedParts.routes ?? [],
-      authenticators: mergedParts.authenticators ?? [],
-      sent: mergedParts.sent ?? [],
-      resources: core.compiled,
-      settings: core.platform.settings,
-    });
-  const host = createExtensionHost(core, () => mergedParts, createDocument, diagnose);
+  const documentParts = () => ({
+    routes: mergedParts.routes ?? [],
+    authenticators: mergedParts.authenticators ?? [],
+    sent: mergedParts.sent ?? [],
+    resources: core.compiled,
+    settings: core.platform.settings,
+  });
+  const documents: Documents = {
+    openApi: () => createOpenApiDocument(documentParts()),
+    asyncApi: () => createAsyncApiDocument(documentParts()),
+  };
+  const host = createExtensionHost(core, () => mergedParts, documents.openApi, diagnose);
   const features = setUpExtensions(core, extensions, host, errors);
   const extensionParts = mergeExtensionParts(features);
-  const coreParts = createCoreParts(core, features, extensionParts, createDocument);
+  const coreParts = createCoreParts(core, features, extensionParts, documents);
   mergedParts = mergeParts(coreParts, extensionParts);
   const pagesByExtension = createPages(features, errors);
   mergedParts.pages = [...(coreParts.pages ?? []), ...pagesByExtension.flatMap(({ routes: pages }) => pages)];
@@ -173,15 +179,20 @@ export function setUpFeatures(
     parts: mergeParts(mergedParts, ...features.flatMap(({ parts, jobs }) => jobs.createWorkerFeatures(parts.jobs))),
     mails,
     apis: features.flatMap(({ name, parts: { api } }) => (api === undefined ? [] : [{ name, api }])),
-    createOpenApiDocument: createDocument,
+    documents,
   };
 }
 
 /** Returns what runs of jobs get. */
-function createJobRuntime({ service, transaction, push, senders, users }: Host): JobRuntime {
+function createJobRuntime({ service, transaction, push, senders, users, resources }: Host): JobRuntime {
+  const organisations = findOrganisations(resources);
   return {
     context: { service, transaction, push, mail: senders.mail, webhooks: senders.webhooks },
-    async loadUser(id) {
+    async loadUser(id, organisationRole) {
+      if (organisationRole !== null) {
+        const [organisation] = (await organisations?.load([id])) ?? [];
+        return organisation && createOrganisationViewer(id, organisationRole);
+      }
       const [user] = (await users?.load([id])) ?? [];
       return user !== undefined && isAccountActive(user) ? user : undefined;
     },

@@ -45,7 +45,7 @@ const REMOVE_INVITATIONS = `
  * @throws ApiError NOT_FOUND or FORBIDDEN
  */
 export function createDeleteOrganisation(context: OrganisationContext) {
-  const { host, roles } = context;
+  const { host, roles, accounts } = context;
   const lock = createOrganisationLock(context);
   return async (organisation: string, by: Viewer | undefined, tx: MemberTransaction): Promise<void> => {
     await lock(organisation, tx.database);
@@ -56,6 +56,7 @@ export function createDeleteOrganisation(context: OrganisationContext) {
     }
     await tx.database.write({ text: INSERT, values: [organisation, by?.id] });
     await tx.service(ORGANISATION).delete(organisation, { as: 'system' });
+    await accounts.revoke({ cause: 'organisation_deleted', userIds: [], organisationIds: [organisation] }, tx);
     tx.afterCommit(() => host.jobs.add(DELETION_JOB, [organisation]));
   };
 }

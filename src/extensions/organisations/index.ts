@@ -17,7 +17,7 @@ import { createDepartureStep, createLastOwnerCheck, organisationUserData } from 
 import { createOrganisationInvitations } from './invitations/invite.ts';
 import { organisationInvitationRoutes } from './invitations/routes.ts';
 import { createNamedOrganisations, createOrganisationScope, type NamedOrganisations } from './membership/access.ts';
-import type { Membership, OrganisationContext } from './membership/context.ts';
+import { createOrganisationAccess, type Membership, type OrganisationContext } from './membership/context.ts';
 import {
   declareMembership,
   declareOrganisation,
@@ -64,7 +64,7 @@ function declareResources(
       errors.at(`resource "${resource.name}"`).report(`several fields are tenant(): ${names.join(', ')}; keep one`);
   }
   const roles = createRoles(settings);
-  const scope = createOrganisationScope(settings, named);
+  const scope = createOrganisationScope(settings, roles, named);
   const tenantFields = findTenantFields(declared);
   const context = { tenantFields, settings, roles, scope };
   const changed = declared.map((resource) =>
@@ -126,6 +126,7 @@ export function organisations<
       );
       return {
         api,
+        organisationAccess: createOrganisationAccess(context),
         routes: [
           ...organisationInvitationRoutes({ ...context, invitations }, operations.members),
           ...organisationRoutes(context, operations),

@@ -1,3 +1,4 @@
+import { getOrganisationRole } from '../../declare/actor.ts';
 import type { EnqueuedJob, EnqueueOptions } from '../../declare/job-queue.ts';
 import type { CallerTransaction } from '../../declare/service.ts';
 import { isStorable, UNSTORABLE } from '../../platform/data/postgres/values.ts';
@@ -28,15 +29,16 @@ const NAMED_AFTER_MS = LATE_COMMIT_MS / 2;
 
 // Not the time of the transaction: a job that is stored late in a long one would look overdue to the sweep. A time in the past counts as now,
 // because searches for due jobs begin behind it.
-const COLUMNS = 'id, name, input, run_at, scheduled_at, unique_key, user_id, request_id, trace, created_at';
-const VALUES = `$1, $2, $3::jsonb, greatest($4::timestamptz, clock_timestamp()), coalesce($4::timestamptz, clock_timestamp()), $5, $6, $7, $8, clock_timestamp()`;
+const COLUMNS =
+  'id, name, input, run_at, scheduled_at, unique_key, user_id, request_id, trace, organisation_role, created_at';
+const VALUES = `$1, $2, $3::jsonb, greatest($4::timestamptz, clock_timestamp()), coalesce($4::timestamptz, clock_timestamp()), $5, $6, $7, $8, $9, clock_timestamp()`;
 const INSERT = `insert into background_jobs (${COLUMNS}) values (${VALUES})`;
 const INSERT_MANY = `
   insert into background_jobs (${COLUMNS})
   select id, name, input::jsonb, greatest(at, clock_timestamp()), coalesce(at, clock_timestamp()), unique_key, user_id, request_id,
-    trace, clock_timestamp()
-  from unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::text[], $6::text[], $7::text[], $8::text[])
-    job(id, name, input, at, unique_key, user_id, request_id, trace)`;
+    trace, organisation_role, clock_timestamp()
+  from unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[])
+    job(id, name, input, at, unique_key, user_id, request_id, trace, organisation_role)`;
 // Uses index background_jobs_unique_key_index, and waits for other transactions that insert the same key.
 const INSERT_UNIQUE = `${INSERT}
   on conflict (name, unique_key) where unique_key is not null and finished_at is null do nothing returning 1`;
@@ -128,7 +130,7 @@ export function createEnqueue(
   async function insertBatch(items: (readonly unknown[])[]): Promise<void> {
     if (items.length === 1) await database.write({ name: 'job_insert', text: INSERT, values: [...items[0]!] });
     else {
-      const values = Array.from({ length: 8 }, (_, i) => items.map((item) => item[i] ?? null));
+      const values = Array.from({ length: 9 }, (_, i) => items.map((item) => item[i] ?? null));
       await database.write({ name: 'job_insert_many', text: INSERT_MANY, values });
     }
   }
@@ -152,7 +154,9 @@ export function createEnqueue(
     const runAt = options.runAt === undefined ? undefined : new Date(options.runAt);
     const id = newId();
     const at = runAt?.toISOString();
-    const values = [id, job.name, text, at, uniqueKey, actor?.user?.id, actor?.requestId, tracing.current()];
+    const { user, requestId } = actor ?? {};
+    const role = getOrganisationRole(user);
+    const values = [id, job.name, text, at, uniqueKey, user?.id, requestId, tracing.current(), role];
     const delayMs = runAt === undefined ? 0 : runAt.getTime() - Date.now();
     const insertedAt = performance.now();
     const executor = transaction?.database ?? database;

@@ -11,6 +11,8 @@ export interface PostResult {
   status?: number;
   retryAfter?: string;
   location?: string;
+  /** The header `webhook-delivery`. Several are joined with commas. */
+  webhookDelivery?: string;
   responseBody: Buffer;
   /** The deadline passed. */
   isTimedOut?: boolean;
@@ -66,9 +68,10 @@ export function sendPost(
       onResponseStart(_, status, responseHeaders) {
         if (status < 200) return;
         result.status = status;
-        const { 'retry-after': retryAfterHeader, location } = responseHeaders;
+        const { 'retry-after': retryAfterHeader, location, 'webhook-delivery': webhookDelivery } = responseHeaders;
         if (typeof retryAfterHeader === 'string') result.retryAfter = retryAfterHeader;
         if (typeof location === 'string') result.location = location;
+        if (webhookDelivery !== undefined) result.webhookDelivery = String(webhookDelivery);
       },
       onResponseData(_, chunk) {
         if (done) return;

@@ -23,7 +23,9 @@ export function getRequestId(req: IncomingMessage): string | undefined {
 interface Identity {
   via: 'session' | 'api-key' | 'console' | 'portal';
   id: string;
+  /** The id of the user; with `isOrganisation`, of the organisation that acts itself. */
   userId: string;
+  isOrganisation?: boolean;
 }
 
 const identities = createPerRequestStore<Identity>('identity');
@@ -36,6 +38,18 @@ export function setIdentity(req: IncomingMessage, identity: Identity | undefined
 /** Returns the identity of a request; undefined if the request is not signed in. */
 export function getIdentity(req: IncomingMessage): Identity | undefined {
   return identities.get(req);
+}
+
+/** Returns who sent a request, for log lines and security events. */
+export function describeIdentity(req: IncomingMessage): {
+  userId: string | undefined;
+  organisation: string | undefined;
+  via: string | undefined;
+  credential: string | undefined;
+} {
+  const { userId, via, id: credential, isOrganisation } = identities.get(req) ?? {};
+  const [user, organisation] = isOrganisation ? [undefined, userId] : [userId, undefined];
+  return { userId: user, organisation, via, credential };
 }
 
 const statementCounts = createPerRequestStore<number>('statements');

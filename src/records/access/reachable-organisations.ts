@@ -7,6 +7,14 @@ export function findOrganisationField({ declaration }: Pick<ResourceGateway, 'de
   return Object.entries(declaration.fields as Fields).find(([, { spec }]) => spec.tenant)?.[0];
 }
 
+/** The resource of organisations, in an app that has them; undefined in others, whatever their resources are called. */
+export function findOrganisations<G extends Pick<ResourceGateway, 'name' | 'declaration'>>(
+  resources: readonly G[],
+): G | undefined {
+  const hasOrganisations = resources.some((gateway) => findOrganisationField(gateway) !== undefined);
+  return hasOrganisations ? resources.find(({ name }) => name === 'organisation') : undefined;
+}
+
 /** Finds the given organisations that a user no longer reaches, because the user has left or the organisation was deleted. */
 export type FindUnreachableOrganisations = (organisations: readonly unknown[]) => Promise<ReadonlySet<unknown>>;
 

@@ -65,8 +65,8 @@ export function createVisibilityKey(
       const limited = findLimitedTargets(viewer);
       if (isKeyPerViewer) {
         // A scope filter may depend on the viewer's current organisation.
-        const { bound, current } = viewer[ORGANISATION_CHOICE] ?? {};
-        const limits = [limited, bound ?? null, current ?? null];
+        const { bound, current, role } = viewer[ORGANISATION_CHOICE] ?? {};
+        const limits = [limited, bound ?? null, current ?? null, ...(role === undefined ? [] : [role])];
         const isLimited = limited.length > 0 || bound !== undefined || current !== undefined;
         return isLimited ? JSON.stringify([viewer.id, ...limits]) : viewer.id;
       }

@@ -17,6 +17,8 @@ export interface Cause {
   system: boolean;
   /** The `traceparent` of the span that makes the change; undefined if it is not recorded. */
   trace: string | undefined;
+  /** The organisation that makes the change with an API key of its own; then there is no user. */
+  organisation?: string | undefined;
 }
 
 /**
@@ -48,11 +50,15 @@ function passwordsSetJsonSql(resource: CompiledResource): string {
   return `jsonb_build_object(${pairs.join(', ')})`;
 }
 
-/** The origin of a change: how the caller was authenticated, the id of the session or key, and the client's address. */
-function originOf({ req, identity, system }: Cause) {
+/**
+ * The origin of a change: how the caller was authenticated, the id of the session or key, the client's address, and the organisation if it
+ * is the caller itself.
+ */
+function originOf({ req, identity, system, organisation }: Cause) {
   const ip = req && addressOf(req);
-  const via = identity?.via ?? (system ? 'system' : undefined);
-  return { via, id: identity?.id, ip: ip || undefined };
+  // A job that an organisation enqueued has no request.
+  const via = identity?.via ?? (organisation !== undefined ? 'api-key' : system ? 'system' : undefined);
+  return { via, id: identity?.id, ip: ip || undefined, organisation };
 }
 
 const recordsCause = ({ recordsOrigin, recordsLocale }: CompiledResource) => recordsOrigin || recordsLocale;

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
+import { getOrganisationRole } from '../../declare/actor.ts';
 import type { StoredRecord } from '../../declare/host.ts';
 import { type ErrorDetails, MAX_DETAILS } from '../../platform/helpers/errors.ts';
 import { tooManyKeysMessage } from '../../platform/helpers/json/json-limits.ts';
@@ -110,7 +111,11 @@ function fillMissingFields(input: Values, values: Values, validation: Validation
     const { name, spec } = field;
     // With system privilege, null creates a record without an owner.
     const unowned = operation.system && input[name] === null;
-    if (name === resource.ownerField && values[name] === undefined && operation.user !== undefined && !unowned) {
+    const isOwner = name === resource.ownerField && values[name] === undefined;
+    if (isOwner && getOrganisationRole(operation.user) !== undefined) {
+      // An organisation is no user, so it owns no records.
+      if (spec.required) details[name] ??= 'Is required, but the API key of an organisation belongs to no user';
+    } else if (isOwner && operation.user !== undefined && !unowned) {
       values[name] = operation.user.id;
     } else if (!isSet(input, name) || input[name] === null) {
       const value = 'default' in spec ? createValidDefault(name, spec, field.schema) : undefined;

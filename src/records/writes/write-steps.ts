@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { getOrganisationRole } from '../../declare/actor.ts';
 import type { StoredRecord } from '../../declare/host.ts';
 import type { HookContext } from '../../declare/resource.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
@@ -89,7 +90,9 @@ export async function retryOnConflict<Changed>(
 export function createChangeCause({ tracing }: Pick<WriteContext, 'tracing'>, operation: OperationContext): Cause {
   const { user, req, requestId, system } = operation;
   const identity = identityOfOperation(operation);
-  return { userId: user?.id, requestId, req, identity, system, trace: tracing.current() };
+  const isOrganisation = getOrganisationRole(user) !== undefined;
+  const actor = isOrganisation ? { userId: undefined, organisation: user!.id } : { userId: user?.id };
+  return { ...actor, requestId, req, identity, system, trace: tracing.current() };
 }
 
 /** A stored change. */

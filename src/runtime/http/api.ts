@@ -15,7 +15,7 @@ import { addressOf } from '../../platform/http/client-address.ts';
 import { hasBody } from '../../platform/http/json-body.ts';
 import type { PendingResponses } from '../../platform/http/pending-responses.ts';
 import { parseQueryString } from '../../platform/http/query-string.ts';
-import { assignRequestId, getIdentity, getRequestId } from '../../platform/http/request-context.ts';
+import { assignRequestId, describeIdentity, getRequestId } from '../../platform/http/request-context.ts';
 import { sendError } from '../../platform/http/response.ts';
 import { createSignedOutActor, runAsActor } from '../../rules/acting.ts';
 import { createCors } from './cors.ts';
@@ -48,8 +48,7 @@ function withAccessRefusedEvent(endpoint: Endpoint, { policy, method }: Route, e
       await endpoint(req, res);
     } catch (error) {
       if (error instanceof ApiError && error.status === 403) {
-        const { userId, via, id: credential } = getIdentity(req) ?? {};
-        const caller = { userId, via, credential, ip: addressOf(req), requestId: getRequestId(req) };
+        const caller = { ...describeIdentity(req), ip: addressOf(req), requestId: getRequestId(req) };
         runAsActor(createSignedOutActor(req), () =>
           events.emit('security.access_refused', { ...caller, method, path: redactPath(req) }),
         );

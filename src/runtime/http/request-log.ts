@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isId } from '../../platform/helpers/ids.ts';
 import { createPerRequestStore } from '../../platform/http/per-request.ts';
-import { getIdentity, getRequestId, getTraceIds } from '../../platform/http/request-context.ts';
+import { describeIdentity, getRequestId, getTraceIds } from '../../platform/http/request-context.ts';
 import { type Logger, redactTokens } from '../../platform/observability/log.ts';
 import type { WorkLine } from '../../platform/observability/log-work.ts';
 import { getDeprecatedNames } from './deprecation/uses.ts';
@@ -60,11 +60,11 @@ function recordIdOf(req: IncomingMessage, pattern: string | undefined): string |
 
 /**
  * Logs the line of a request whose response is sent or whose connection is lost. `route` is the pattern (`/api/posts/:id`), never the
- * path, and is omitted if no route matched. `record` is the id of the record in the path. Lines of signed-in requests also have `userId`, `via` and `credential` (the id of the session
- * or API key). Lines of requests that use something deprecated have its names as `deprecated`.
+ * path, and is omitted if no route matched. `record` is the id of the record in the path. Lines of signed-in requests also have `userId` (or `organisation`, if it acts itself),
+ * `via` and `credential` (the id of the session or API key). Lines of requests that use something deprecated have its names as `deprecated`.
  */
 export function logRequest(log: Logger, req: IncomingMessage, res: ServerResponse, ms: number): void {
-  const { userId, via, id: credential } = getIdentity(req) ?? {};
+  const { userId, organisation, via, credential } = describeIdentity(req);
   const route = routePatternOf(req);
   const line: WorkLine = {
     outcome: res.writableFinished ? 'sent' : 'aborted',
@@ -76,6 +76,7 @@ export function logRequest(log: Logger, req: IncomingMessage, res: ServerRespons
     status: res.writableFinished ? res.statusCode : undefined,
     durationMs: Math.round(ms),
     userId,
+    organisation,
     via,
     credential,
     deprecated: getDeprecatedNames(req),

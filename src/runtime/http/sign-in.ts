@@ -67,6 +67,7 @@ function limitToOrganisation(user: Viewer, auth: Auth, req: Request): Viewer {
     bound: isBound ? auth.organisation : undefined,
     current: named === undefined ? (isBound ? undefined : auth.organisation) : String(named),
     isNamed: named !== undefined,
+    ...(auth.organisationRole !== undefined && { role: auth.organisationRole }),
   };
   return withOrganisationChoice(user, choice);
 }

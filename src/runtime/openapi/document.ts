@@ -114,24 +114,39 @@ export function createOpenApiDocument({ routes, resources, authenticators, sent,
 
 const DOCUMENT_HEADERS = { 'Cache-Control': 'no-cache' };
 
-/**
- * The routes `GET /api/openapi.json`, and the reference at `GET /api/docs`.
- *
- * @param createDocument called once, at the first request for the document: by then all routes of the app are known
- */
-export function openApiRoutes({ openapi }: Settings, createDocument: () => Json): Route[] {
-  if (!openapi.enabled) return [];
+/** The route that serves a document. @param create called once, at the first request: by then all routes of the app are known */
+function documentRoute(path: string, create: () => Json): Route {
   const document = memoizeAsync(() =>
-    prepareContent('application/json; charset=utf-8', Buffer.from(JSON.stringify(createDocument())), DOCUMENT_HEADERS),
+    prepareContent('application/json; charset=utf-8', Buffer.from(JSON.stringify(create())), DOCUMENT_HEADERS),
   );
-  const documentRoute: Route = {
+  return {
     method: 'GET',
-    path: '/openapi.json',
+    path,
     policy: 'public',
     hidden: true,
     async handler({ req, res }) {
       sendContent(req, res, await document());
     },
   };
-  return [documentRoute, ...(openapi.docs ? docsPageRoutes(openapi.title) : [])];
+}
+
+/** The descriptions of an app for tools. */
+export interface Documents {
+  openApi: () => Json;
+  /** The events that the app sends to webhook endpoints. */
+  asyncApi: () => Json;
+}
+
+/**
+ * The routes `GET /api/openapi.json` and `GET /api/asyncapi.json`, and the reference at `GET /api/docs`.
+ *
+ * @param sendsEvents whether the app sends events to webhook endpoints. Otherwise it has no AsyncAPI document
+ */
+export function documentRoutes({ openapi }: Settings, documents: Documents, sendsEvents: boolean): Route[] {
+  if (!openapi.enabled) return [];
+  return [
+    documentRoute('/openapi.json', documents.openApi),
+    ...(sendsEvents ? [documentRoute('/asyncapi.json', documents.asyncApi)] : []),
+    ...(openapi.docs ? docsPageRoutes(openapi.title) : []),
+  ];
 }

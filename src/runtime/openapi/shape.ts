@@ -7,7 +7,7 @@ import type { Components, Json } from './schema.ts';
 const OPEN_OBJECT: Json = { type: 'object', additionalProperties: true };
 
 /** Applies `change` to every object inside a schema, innermost first. */
-function mapObjects(value: unknown, change: (object: Json) => Json): unknown {
+export function mapObjects(value: unknown, change: (object: Json) => Json): unknown {
   if (Array.isArray(value)) return value.map((item) => mapObjects(item, change));
   if (typeof value !== 'object' || value === null) return value;
   return change(Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, mapObjects(inner, change)])));

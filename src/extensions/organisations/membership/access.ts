@@ -9,7 +9,7 @@ import {
   type Viewer,
 } from '../../../extension/index.ts';
 import { isOperatorObject, isPlainObject } from '../../../records/query/comparison.ts';
-import { hasGlobalAccess, type OrganisationSettings } from './settings.ts';
+import { hasGlobalAccess, type OrganisationRoles, type OrganisationSettings } from './settings.ts';
 import { isSlug } from './slug.ts';
 
 type Filter = Record<string, unknown>;
@@ -105,6 +105,7 @@ export function createNamedOrganisations(): NamedOrganisations {
 /** Creates the scope of the records of organisations. */
 export function createOrganisationScope(
   settings: Pick<OrganisationSettings, 'globalPolicy'>,
+  { all: roles }: Pick<OrganisationRoles, 'all'>,
   named: NamedOrganisations,
 ): OrganisationScope {
   const filterFor: OrganisationScope['filterFor'] = (user, field, { current }) => {
@@ -112,6 +113,8 @@ export function createOrganisationScope(
     const choice = getOrganisationChoice(user);
     const chosen = organisationFilter([choice?.bound, current ? choice?.current : undefined], field);
     if (chosen === undefined) return NOTHING;
+    // A deploy may have removed the role.
+    if (choice?.role !== undefined) return roles.includes(choice.role) ? chosen : NOTHING;
     if (!hasGlobalAccess(settings, user))
       return { ...chosen, [field === undefined ? 'members.user' : `${field}.members.user`]: user.id };
     return Object.keys(chosen).length === 0 ? undefined : chosen;

@@ -3,7 +3,9 @@ import {
   ApiError,
   type Executor,
   type ExtensionHost,
+  getOrganisationRole,
   isId,
+  type OrganisationAccess,
   quoteIdentifier,
   type ResourceGateway,
   type RouteContext,
@@ -43,13 +45,15 @@ export interface Access {
   role: string;
 }
 
-/** Returns the role of a user in an organisation; undefined if the user is not a member. */
+/** Returns the role of a viewer in an organisation; undefined if it is neither a member nor the organisation itself. */
 export async function findRole(
   { roles, settings }: Pick<OrganisationContext, 'roles' | 'settings'>,
   user: Viewer,
   organisation: string,
   service: Services,
 ): Promise<string | undefined> {
+  const own = getOrganisationRole(user);
+  if (own !== undefined) return user.id === organisation && roles.all.includes(own) ? own : undefined;
   if (hasGlobalAccess(settings, user)) return roles.owner;
   const query = { organisation, user: user.id };
   return ((await service(MEMBERSHIP).first(query, { as: 'system' })) as Membership | undefined)?.role;
@@ -79,6 +83,32 @@ export function createOrganisationLock({ organisations }: Pick<OrganisationConte
   return async (organisation: string, tx: Executor): Promise<void> => {
     if (!isId(organisation)) throw noOrganisationError();
     if ((await tx.write({ text, values: [organisation] })).length === 0) throw noOrganisationError();
+  };
+}
+
+/** Creates what other features need to know of organisations. */
+export function createOrganisationAccess(context: OrganisationContext): OrganisationAccess {
+  const { host, roles, memberships } = context;
+  const lock = createOrganisationLock(context);
+  // Uses the index of memberships by organisation.
+  const findMembers = `
+    select m."user" from ${quoteIdentifier(memberships.table)} m
+    where m.organisation = $1 and m.role = any($2) and ${remainingMemberSql(context)} order by m.id limit $3`;
+  return {
+    roles: roles.all,
+    manageRole: roles.managing.at(-1)!,
+    includes: (role, other) => roles.includes(role, other),
+    find: (caller, organisation) => loadAccess(context, { ...caller, params: { id: organisation } }),
+    async hold(user, organisation, tx) {
+      await lock(organisation, tx.database);
+      const role = await findRole(context, user, organisation, tx.service);
+      if (role === undefined) throw noOrganisationError();
+      return role;
+    },
+    async membersWith(role, organisation, limit) {
+      const values = [organisation, roles.including(role), limit];
+      return (await host.database.read<[user: string]>({ text: findMembers, values })).flat();
+    },
   };
 }
 

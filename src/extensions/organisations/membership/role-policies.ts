@@ -3,6 +3,7 @@ import {
   type ConfigErrors,
   Field,
   type Fields,
+  getOrganisationRole,
   type Policy,
   type PolicyFunction,
   suggestKnownNames,
@@ -55,10 +56,11 @@ export function createRolePolicy(
 ): PolicyFunction {
   const path = field === undefined ? 'members' : `${field}.members`;
   const allowed = roles.including(role);
-  return describePolicyFunction(
-    ({ user }) => user !== undefined && { [`${path}.user`]: user.id, [`${path}.role`]: { in: allowed } },
-    `org:${role}`,
-  );
+  return describePolicyFunction(({ user }) => {
+    const own = getOrganisationRole(user);
+    if (own !== undefined) return allowed.includes(own) && { [field ?? 'id']: user!.id };
+    return user !== undefined && { [`${path}.user`]: user.id, [`${path}.role`]: { in: allowed } };
+  }, `org:${role}`);
 }
 
 /** Like `createRolePolicy`, for the rules of a field. The creator of an organisation becomes its owner, and has every role. */

@@ -4,6 +4,7 @@ import {
   allowsEveryRecord,
   compiledPolicySettingSchema,
   type Fields,
+  getOrganisationRole,
   invitationTtlSetting,
   invitationUrlSetting,
   type Policy,
@@ -130,5 +131,7 @@ export function hasGlobalAccess(
   { globalPolicy }: Pick<OrganisationSettings, 'globalPolicy'>,
   user: Viewer | undefined,
 ): boolean {
-  return user !== undefined && globalPolicy.roles.length > 0 && allowsEveryRecord(globalPolicy, user);
+  // An organisation has no role of the app, whatever else the policy allows.
+  if (user === undefined || getOrganisationRole(user) !== undefined) return false;
+  return globalPolicy.roles.length > 0 && allowsEveryRecord(globalPolicy, user);
 }

@@ -7,6 +7,7 @@ import {
   type ErrorDetails,
   type Field,
   type Fields,
+  getOrganisationRole,
   type HookContext,
   type Hooks,
   type Services,
@@ -118,7 +119,8 @@ interface ChosenOrganisation {
   role?: string;
 }
 
-async function chooseWithGlobalAccess(user: Viewer, given: unknown, field: string, service: Services): Promise<string> {
+/** The organisation that the body, the credential and the request name, for a caller who need not be a member of it. */
+async function chooseNamed(user: Viewer, given: unknown, field: string, service: Services): Promise<string> {
   const choice = getOrganisationChoice(user);
   const filter = organisationFilter([given as string | undefined, choice?.bound, choice?.current], undefined);
   if (filter !== undefined && Object.keys(filter).length === 0) throw validationError({ [field]: 'Is required' });
@@ -165,8 +167,11 @@ export function createOrganisationChooser(
     if (as === 'system' && given !== undefined) return { organisation: given as string };
     if (user === undefined)
       throw as === 'user' ? new ApiError('UNAUTHORIZED') : validationError({ [field]: 'Is required' });
-    if (hasGlobalAccess(settings, user))
-      return { organisation: await chooseWithGlobalAccess(user, given, field, service) };
+    const role = getOrganisationRole(user);
+    // A deploy may have removed the role.
+    if (role !== undefined && !settings.roles.includes(role)) throw noOrganisationError();
+    if (role !== undefined) return { organisation: await chooseNamed(user, given, field, service), role };
+    if (hasGlobalAccess(settings, user)) return { organisation: await chooseNamed(user, given, field, service) };
     return chooseForMember(user, given, field, service);
   };
 }

@@ -4,6 +4,7 @@ import {
   type Authenticator,
   type ExtensionHost,
   getCredentialWatch,
+  getOrganisationRole,
   isAccountActive,
   isEmailVerified,
   quoteIdentifier,
@@ -73,7 +74,10 @@ export function createAccessWatch(
   let failing = false;
 
   async function readChangedUsers(): Promise<UserRow[]> {
-    const values = [[...watched.keys()], [...watched.values()].map(({ version }) => version)];
+    // An organisation with an API key of its own does not change; its streams end with the key.
+    const known = [...watched].filter(([, { viewer }]) => getOrganisationRole(viewer.user) === undefined);
+    if (known.length === 0) return [];
+    const values = [known.map(([id]) => id), known.map(([, { version }]) => version)];
     return database.read<UserRow>({ name: 'realtime_users', text: text!, values });
   }
 

@@ -44,7 +44,8 @@ export function signInCaller(parts: SignInParts): Stage {
     exchange.caller = caller;
     // From here on, service calls are recorded for the user.
     actor.user = user;
-    setIdentity(req, auth && { via: auth.via, id: auth.id, userId: user!.id });
+    const isOrganisation = auth?.organisationRole !== undefined;
+    setIdentity(req, auth && { via: auth.via, id: auth.id, userId: user!.id, isOrganisation });
     if (auth !== undefined) setAuth(req, auth);
   };
   return {
