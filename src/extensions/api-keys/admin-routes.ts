@@ -8,7 +8,7 @@ import {
   type RouteContext,
 } from '../../extension/index.ts';
 import { listQueryShape, parseListQuery } from './input.ts';
-import { type ApiKeyRow, ownedKeyShape, toKeyRecord } from './record.ts';
+import { type ApiKeyRecord, type ApiKeyRow, ownedKeyShape, toKeyRecord } from './record.ts';
 import { adminListSql, KEY_EXISTS } from './sql.ts';
 import type { KeyStore } from './store.ts';
 
@@ -20,21 +20,44 @@ const OWNER = {
 
 type OwnedRow = [...ApiKeyRow, userId: string];
 
-/** The routes for admins to list and revoke the keys of all users. */
-export function adminKeyRoutes({ database }: Pick<Host, 'database'>, users: ResourceGateway, keys: KeyStore): Route[] {
+/** The resources whose records own keys; `organisations` is undefined in an app without them. */
+interface KeyOwners {
+  users: ResourceGateway;
+  organisations: ResourceGateway | undefined;
+}
+
+/** The routes for admins to list and revoke the keys of all users and organisations. */
+export function adminKeyRoutes(
+  { database }: Pick<Host, 'database'>,
+  { users, organisations }: KeyOwners,
+  keys: KeyStore,
+): Route[] {
   const common = { policy: 'admin', tags: ['api-keys'] };
 
   async function listKeysWithOwners(ctx: RouteContext) {
     const { status, user, limit } = parseListQuery(ctx.query);
     const rows = await database.readSlowly<OwnedRow>({ text: adminListSql(status), values: [user, limit] });
-    const ownerIds = new Set(rows.map((row) => row.at(-1) as string));
-    const records = ownerIds.size === 0 ? [] : await users.load([...ownerIds]);
-    const owners = new Map(records.map((record) => [record.id, markForSerialization(users.name, record, OWNER)]));
-    return rows.map((row) => {
-      const id = row.at(-1) as string;
-      const key = toKeyRecord(row.slice(0, -1) as ApiKeyRow);
-      return { ...key, owner: owners.get(id) ?? { id, ...OWNER.defaults } };
-    });
+    const all = rows.map((row) => ({
+      key: toKeyRecord(row.slice(0, -1) as ApiKeyRow),
+      ownerId: row.at(-1) as string,
+    }));
+    const owners = await findOwners(all);
+    return all.map(({ key, ownerId }) => ({
+      ...key,
+      owner: owners.get(ownerId) ?? { id: ownerId, ...OWNER.defaults },
+    }));
+  }
+
+  async function findOwners(all: readonly { key: ApiKeyRecord; ownerId: string }[]): Promise<Map<string, object>> {
+    const idsOf = (isOrganisation: boolean) =>
+      new Set(all.filter(({ key }) => (key.as !== undefined) === isOrganisation).map(({ ownerId }) => ownerId));
+    const load = (gateway: ResourceGateway | undefined, ids: Set<string>) =>
+      gateway === undefined || ids.size === 0 ? [] : gateway.load([...ids]);
+    const [people, groups] = await Promise.all([load(users, idsOf(false)), load(organisations, idsOf(true))]);
+    return new Map<string, object>([
+      ...people.map((record) => [record.id, markForSerialization(users.name, record, OWNER)] as const),
+      ...groups.map(({ id, name }) => [id, { ...OWNER.defaults, id, name }] as const),
+    ]);
   }
 
   async function revokeAnyKey(ctx: RouteContext): Promise<void> {

@@ -1,7 +1,14 @@
-import { defineExtension, type Extension, StartupError } from '../../extension/index.ts';
+import {
+  defineExtension,
+  type Extension,
+  findOrganisations,
+  quoteIdentifier,
+  StartupError,
+} from '../../extension/index.ts';
 import { createApiKeyPanel } from './account-panel.ts';
 import { adminKeyRoutes } from './admin-routes.ts';
 import { createAuthenticator } from './authenticator.ts';
+import { organisationKeyRoutes } from './organisation-routes.ts';
 import { ownKeyRoutes } from './routes.ts';
 import { createScopes, type Scopes } from './scopes.ts';
 import { type ApiKeyOptions, apiKeySettings } from './settings.ts';
@@ -18,7 +25,7 @@ export interface ApiKeysApi {
 }
 
 /**
- * API keys: users create keys with scopes for scripts that act on their behalf.
+ * API keys: users create keys with scopes for scripts that act on their behalf, or on behalf of an organisation.
  *
  * @example createApp({ resources, extensions: [apiKeys({ maxLifetimeDays: 90 })] }, process.env)
  */
@@ -40,12 +47,28 @@ export function apiKeys(options: ApiKeyOptions = {}): Extension<'apiKeys', ApiKe
         cachedScopes ??= createScopes(host.routes(), settings);
         return cachedScopes;
       };
-      const keys = createKeyStore(host, accounts, users, settings);
+      const organisations = findOrganisations(host.resources);
+      // Complete once all features are set up.
+      const getAccess = () => host.organisationAccess()!;
+      const keys = createKeyStore(host, accounts, { users, organisations }, settings);
       const api: ApiKeysApi = { revoke: (id) => keys.revoke(id, { reason: 'script', by: null }) };
       return {
-        routes: [...ownKeyRoutes(host, accounts, keys, getScopes, settings), ...adminKeyRoutes(host, users, keys)],
+        routes: [
+          ...ownKeyRoutes(host, accounts, keys, getScopes, settings),
+          ...adminKeyRoutes(host, { users, organisations }, keys),
+          ...(organisations === undefined
+            ? []
+            : organisationKeyRoutes(host, accounts, { keys, settings, getScopes, getAccess })),
+        ],
         accountPanels: [createApiKeyPanel(host, keys)],
-        authenticators: [createAuthenticator(host, users, (route) => getScopes().scopesFor(route))],
+        authenticators: [
+          createAuthenticator(
+            host,
+            users,
+            organisations && { table: quoteIdentifier(organisations.table), roles: () => getAccess().roles },
+            (route) => getScopes().scopesFor(route),
+          ),
+        ],
         ...createKeyRowParts(host.database, users),
         revocationStep: keys.revokeForUsers,
         checkConfig(errors) {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ApiError, boundedArraySchema, isId, isStorable, newCredentialCode } from '../../extension/index.ts';
-import { type KeyStatus, STATUSES } from './record.ts';
+import { type KeyStatus, STATUSES, toRoleWord } from './record.ts';
 import type { Scopes } from './scopes.ts';
 import type { ApiKeySettings } from './settings.ts';
 
@@ -70,12 +70,37 @@ export interface NewKeyInput {
  *
  * @param scopes called on the first request, when all routes are known
  */
-export function createKeySchema(settings: ApiKeySettings, scopes: () => Scopes): z.ZodType<NewKeyInput, unknown> {
+export function createKeySchema(settings: ApiKeySettings, scopes: () => Scopes) {
   return z.strictObject({
     name,
     scopes: z.lazy(() => scopesSchema(scopes())).prefault(settings.defaultScopes),
     expiresInDays: expirySchema(settings).default(settings.defaultExpiryDays),
     code: newCredentialCode,
+  }) satisfies z.ZodType<NewKeyInput, unknown>;
+}
+
+/** The validated body of a new key of an organisation. */
+export interface NewOrganisationKeyInput extends NewKeyInput {
+  /** `org:<role>`; left out: the least powerful role. */
+  as?: string | undefined;
+}
+
+/**
+ * Creates the schema of the body of a new key of an organisation.
+ *
+ * @param roles returns the roles of members; called on the first request, like `scopes`
+ */
+export function createOrganisationKeySchema(
+  settings: ApiKeySettings,
+  scopes: () => Scopes,
+  roles: () => readonly string[],
+): z.ZodType<NewOrganisationKeyInput, unknown> {
+  const roleWord = z.lazy(() => {
+    const words = roles().map(toRoleWord);
+    return z.enum(words, { error: `Must be one of: ${words.join(', ')}` });
+  });
+  return createKeySchema(settings, scopes).extend({
+    as: roleWord.optional().meta({ description: 'The role as which the key acts. Default: the least powerful role' }),
   });
 }
 

@@ -11,7 +11,7 @@ export const KEY_STATUS = `case when revoked_at is not null then 'revoked' when 
 
 /** The columns of a key that responses contain: all but its owner, its hash and the time of its revocation. */
 export const API_KEY_COLUMNS = `
-  id, name, prefix, scopes, ${KEY_STATUS}, created_at, last_used_at, last_used_ip, expires_at, organisation`;
+  id, name, prefix, scopes, ${KEY_STATUS}, created_at, last_used_at, last_used_ip, expires_at, organisation, organisation_role`;
 
 /** A row of `API_KEY_COLUMNS`. */
 export type ApiKeyRow = [
@@ -25,6 +25,7 @@ export type ApiKeyRow = [
   lastUsedIp: string | null,
   expiresAt: string | null,
   organisation: string | null,
+  organisationRole: string | null,
 ];
 
 /** A key in responses. */
@@ -39,13 +40,20 @@ export interface ApiKeyRecord {
   lastUsedIp: string | null;
   expiresAt: string | null;
   organisation?: string;
+  as?: string;
 }
+
+/** A role in an organisation as policies write it: `org:admin`. */
+export const toRoleWord = (role: string) => `org:${role}`;
 
 /** Converts a row to the key in responses. */
 export function toKeyRecord(row: ApiKeyRow): ApiKeyRecord {
-  const [id, name, prefix, scopes, status, createdAt, lastUsedAt, lastUsedIp, expiresAt, organisation] = row;
-  const record = { id, name, prefix, scopes, status, createdAt, lastUsedAt, lastUsedIp, expiresAt };
-  return organisation === null ? record : { ...record, organisation };
+  const [id, name, prefix, scopes, status, createdAt, lastUsedAt, lastUsedIp, expiresAt, organisation, role] = row;
+  return {
+    ...{ id, name, prefix, scopes, status, createdAt, lastUsedAt, lastUsedIp, expiresAt },
+    ...(organisation !== null && { organisation }),
+    ...(role !== null && { as: toRoleWord(role) }),
+  };
 }
 
 const time = z.iso.datetime();
@@ -63,6 +71,13 @@ export const keyShape = z
     lastUsedIp: z.string().nullable(),
     expiresAt: time.nullable().meta({ description: 'Null if the key never expires' }),
     organisation: z.string().optional().meta({ description: 'The id of the only organisation that the key can reach' }),
+    as: z
+      .string()
+      .optional()
+      .meta({
+        description: 'The role as which the key acts, if it belongs to the organisation and not to a user',
+        examples: ['org:member'],
+      }),
   })
   .meta({ id: 'ApiKey' });
 
@@ -77,9 +92,10 @@ export const newKeyShape = keyShape
 /** A key with its owner, for admins. */
 export const ownedKeyShape = keyShape
   .extend({
-    owner: z
-      .strictObject({ id: z.string(), name: z.string().nullable(), email: z.string().nullable() })
-      .meta({ description: 'Name and e-mail are null if the account no longer exists' }),
+    owner: z.strictObject({ id: z.string(), name: z.string().nullable(), email: z.string().nullable() }).meta({
+      description:
+        'A user, or an organisation, which has no e-mail. Name and e-mail are null if the owner no longer exists',
+    }),
   })
   .meta({ id: 'OwnedApiKey' });
 

@@ -3,10 +3,11 @@ import { createKeySchema, type NewKeyInput } from './input.ts';
 import { type ApiKeyRow, keyShape, newKeyShape, scopeShape, toKeyRecord } from './record.ts';
 import type { Scopes } from './scopes.ts';
 import type { ApiKeySettings } from './settings.ts';
-import { LIST_KEYS_OF_USER } from './sql.ts';
+import { LIST_KEYS_OF_OWNER } from './sql.ts';
 import type { KeyStore } from './store.ts';
 
-const NOTE = 'Copy the key now: it is not shown again.';
+/** What the response to a new key says about it. */
+export const KEY_NOTE = 'Copy the key now: it is not shown again.';
 
 /** The routes for users to create, list and revoke their keys. They require a session; API keys are not accepted. */
 export function ownKeyRoutes(
@@ -24,13 +25,13 @@ export function ownKeyRoutes(
     await accounts.confirmNewCredential(ctx, ctx.input.code);
     const created = await keys.create(ctx);
     ctx.res.setHeader('Cache-Control', 'no-store');
-    return { ...created, note: NOTE };
+    return { ...created, note: KEY_NOTE };
   }
 
   async function listOwnKeys(ctx: RouteContext) {
     const rows = await database.read<ApiKeyRow>({
       name: 'api_key_list',
-      text: LIST_KEYS_OF_USER,
+      text: LIST_KEYS_OF_OWNER,
       values: [ctx.user!.id],
     });
     return rows.map(toKeyRecord);

@@ -15,6 +15,8 @@ export const apiKeySettings = z
     recentSignIn: z.boolean().default(true),
     /** Maximum number of active keys per user. */
     maxKeysPerUser: z.number().int().positive().default(20),
+    /** Maximum number of active keys that belong to an organisation. */
+    maxKeysPerOrganisation: z.number().int().positive().default(20),
     /** Lifetime in days of a key that is created without `expiresInDays`. */
     defaultExpiryDays: days.default(90),
     maxLifetimeDays: days.default(365),

@@ -2,7 +2,7 @@ import {
   type Accounts,
   ApiError,
   addressOf,
-  findOrganisationField,
+  type Executor,
   type Host,
   hashToken,
   isId,
@@ -12,12 +12,25 @@ import {
   type ResourceGateway,
   type RevocationStep,
   type RouteContext,
+  type Transaction,
 } from '../../extension/index.ts';
 import type { NewKeyInput } from './input.ts';
 import { generateKey, prefixOf } from './key-format.ts';
-import { type ApiKeyRecord, type ApiKeyRow, toKeyRecord } from './record.ts';
+import { type ApiKeyRecord, type ApiKeyRow, toKeyRecord, toRoleWord } from './record.ts';
 import type { ApiKeySettings } from './settings.ts';
-import { INSERT_KEY, lockOwnerSql, REVOKE_KEY, REVOKE_KEYS_OF_USERS } from './sql.ts';
+import { INSERT_KEY, lockOwnerSql, REVOKE_KEY, REVOKE_KEYS_OF_ORGANISATIONS, REVOKE_KEYS_OF_USERS } from './sql.ts';
+
+/** The organisation that a new key belongs to, and the role as which the key acts. */
+interface KeyOfOrganisation {
+  organisation: string;
+  role: string;
+  /**
+   * Locks the organisation in the creating transaction, and checks that the caller may still create the key.
+   *
+   * @throws ApiError NOT_FOUND, FORBIDDEN or VALIDATION_ERROR
+   */
+  hold(tx: Pick<Transaction, 'database' | 'service'>): Promise<void>;
+}
 
 /** Who revoked a key; `by` is the id of that user. */
 type RevokedBy = { reason: 'user' | 'admin'; by: string } | { reason: 'script' | 'admin'; by: null };
@@ -31,16 +44,21 @@ export interface KeyStore {
    * @throws ApiError API_KEY_LIMIT; UNAUTHORIZED if the session has ended meanwhile
    */
   create(ctx: RouteContext<NewKeyInput>): Promise<ApiKeyRecord & { key: string }>;
+  /** Like `create`, for a key that belongs to an organisation. @throws ApiError also the errors of `hold` */
+  createForOrganisation(
+    ctx: RouteContext<NewKeyInput>,
+    given: KeyOfOrganisation,
+  ): Promise<ApiKeyRecord & { key: string }>;
   /**
    * Revokes a key, at once and in every process. Emits `security.api_key_revoked`.
    *
-   * @param owner the user whose key it must be; undefined allows any owner
+   * @param owner the user or organisation whose key it must be; undefined allows any owner
    * @returns false if there is no such key or it is already revoked
    */
   revoke(id: string, revokedBy: RevokedBy, owner?: string): Promise<boolean>;
   /**
-   * Revokes the active keys of deleted users and, with `revokeOnPasswordReset`, of users whose password is reset. A reset emits
-   * `security.api_keys_revoked` if any key was revoked.
+   * Revokes the active keys of deleted users and organisations and, with `revokeOnPasswordReset`, of users whose password is reset. A
+   * reset emits `security.api_keys_revoked` if any key was revoked.
    */
   revokeForUsers: RevocationStep;
 }
@@ -70,59 +88,97 @@ const MANDATORY_REASONS: ReadonlyMap<string, string> = new Map([
 ]);
 
 export function createKeyStore(
-  { database, events, transaction, resources }: Pick<Host, 'database' | 'events' | 'transaction' | 'resources'>,
+  { database, events, transaction }: Pick<Host, 'database' | 'events' | 'transaction'>,
   accounts: Pick<Accounts, 'revoke' | 'holdCredential'>,
-  users: ResourceGateway,
-  { maxKeysPerUser: maxKeys, revokeOnPasswordReset }: Pick<ApiKeySettings, 'maxKeysPerUser' | 'revokeOnPasswordReset'>,
-): KeyStore {
   // Without organisations, the header means nothing.
-  const hasOrganisations = resources.some((gateway) => findOrganisationField(gateway) !== undefined);
-  const organisations = hasOrganisations ? resources.find(({ name }) => name === 'organisation') : undefined;
-  const lockOwner = lockOwnerSql(quoteIdentifier(users.table));
+  { users, organisations }: { users: ResourceGateway; organisations: ResourceGateway | undefined },
+  { maxKeysPerUser, maxKeysPerOrganisation, revokeOnPasswordReset }: ApiKeySettings,
+): KeyStore {
+  const lockOwner = lockOwnerSql(quoteIdentifier(users.table), organisations && quoteIdentifier(organisations.table));
+
+  /** Stores a key. Returns undefined if its owner has the maximum of keys. */
+  async function insertKey(
+    { name, scopes, expiresInDays }: NewKeyInput,
+    {
+      owner,
+      max,
+      organisation,
+      role,
+    }: { owner: string; max: number; organisation?: string | undefined; role?: string },
+    tx: Executor,
+  ): Promise<(ApiKeyRecord & { key: string }) | undefined> {
+    const key = generateKey();
+    const values = [
+      newId(),
+      owner,
+      hashToken(key),
+      name,
+      prefixOf(key),
+      scopes,
+      expiresInDays,
+      max,
+      organisation,
+      role,
+    ];
+    const [row] = await tx.write<ApiKeyRow>({ text: INSERT_KEY, values });
+    return row && { ...toKeyRecord(row), key };
+  }
+
+  function emitCreated(
+    { id: keyId, prefix, scopes, expiresAt }: ApiKeyRecord,
+    owner: { userId: string } | { organisation: string; as: string; by: string },
+    { req }: Pick<RouteContext, 'req'>,
+  ): void {
+    events.emit('security.api_key_created', { ...owner, keyId, prefix, scopes, expiresAt, ip: addressOf(req) });
+  }
 
   return {
     async create(ctx) {
       const owner = ctx.user!.id;
-      const { name, scopes, expiresInDays } = ctx.input;
-      const key = generateKey();
       const organisation = organisations && (await findOrganisationOfNewKey(ctx, organisations));
-      const row = await database.transaction(async (tx) => {
+      const created = await database.transaction(async (tx) => {
         await accounts.holdCredential(ctx, tx);
-        const values = [
-          newId(),
-          owner,
-          hashToken(key),
-          name,
-          prefixOf(key),
-          scopes,
-          expiresInDays,
-          maxKeys,
-          organisation,
-        ];
-        return (await tx.write<ApiKeyRow>({ text: INSERT_KEY, values }))[0];
+        return insertKey(ctx.input, { owner, max: maxKeysPerUser, organisation }, tx);
       });
-      if (row === undefined) throw new ApiError('API_KEY_LIMIT', `You can have at most ${maxKeys} active API keys`);
-      const record = toKeyRecord(row);
-      const { id: keyId, prefix, expiresAt } = record;
-      const ip = addressOf(ctx.req);
-      events.emit('security.api_key_created', { userId: owner, keyId, prefix, scopes, expiresAt, ip });
-      return { ...record, key };
+      if (created === undefined)
+        throw new ApiError('API_KEY_LIMIT', `You can have at most ${maxKeysPerUser} active API keys`);
+      emitCreated(created, { userId: owner }, ctx);
+      return created;
+    },
+    async createForOrganisation(ctx, { organisation, role, hold }) {
+      const created = await transaction(async (tx) => {
+        await accounts.holdCredential(ctx, tx.database);
+        await hold(tx);
+        const owned = { owner: organisation, max: maxKeysPerOrganisation, organisation, role };
+        return insertKey(ctx.input, owned, tx.database);
+      });
+      if (created === undefined)
+        throw new ApiError(
+          'API_KEY_LIMIT',
+          `The organisation can have at most ${maxKeysPerOrganisation} active API keys; revoke one first`,
+        );
+      emitCreated(created, { organisation, as: toRoleWord(role), by: ctx.user!.id }, ctx);
+      return created;
     },
     async revoke(id, { reason, by }, owner) {
       return transaction(async (tx) => {
         await tx.database.write({ text: lockOwner, values: [id] });
-        const [row] = await tx.database.write<[userId: string, prefix: string]>({
+        const [row] = await tx.database.write<[ownerId: string, prefix: string, role: string | null]>({
           text: REVOKE_KEY,
           values: [id, owner],
         });
         if (row === undefined) return false;
-        const [userId, prefix] = row;
-        await accounts.revoke({ cause: 'key_revoked', userIds: [userId], keyIds: [id] }, tx);
-        tx.afterCommit(() => events.emit('security.api_key_revoked', { userId, keyId: id, prefix, by, reason }));
+        const [ownerId, prefix, role] = row;
+        const userIds = role === null ? [ownerId] : [];
+        await accounts.revoke({ cause: 'key_revoked', userIds, keyIds: [id] }, tx);
+        const ownedBy = role === null ? { userId: ownerId } : { organisation: ownerId };
+        tx.afterCommit(() => events.emit('security.api_key_revoked', { ...ownedBy, keyId: id, prefix, by, reason }));
         return true;
       });
     },
-    async revokeForUsers({ cause, userIds, ip }, tx) {
+    async revokeForUsers({ cause, userIds, organisationIds, ip }, tx) {
+      if (cause === 'organisation_deleted')
+        await tx.database.write({ text: REVOKE_KEYS_OF_ORGANISATIONS, values: [organisationIds] });
       const isReset = cause === 'password_reset' && revokeOnPasswordReset;
       const reason = isReset ? 'password_reset' : MANDATORY_REASONS.get(cause);
       if (reason === undefined && cause !== 'user_deleted') return;

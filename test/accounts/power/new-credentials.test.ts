@@ -24,6 +24,7 @@ interface CredentialRoute {
 }
 
 let endpoint: string | undefined;
+let organisation: string | undefined;
 const CREDENTIALS: CredentialRoute[] = [
   {
     operation: 'createApiKey',
@@ -33,6 +34,14 @@ const CREDENTIALS: CredentialRoute[] = [
   {
     operation: 'createApiKey',
     send: (client, body) => client('POST', '/api/auth/api-keys', { name: 'All', scopes: ['*'], ...body }),
+    status: 201,
+  },
+  {
+    operation: 'createOrganisationApiKey',
+    async send(client, body) {
+      organisation ??= (await client('POST', '/api/organisations', { name: 'Acme' })).body.data.id;
+      return client('POST', `/api/organisations/${organisation}/api-keys`, { name: 'Key', ...body });
+    },
     status: 201,
   },
   {
@@ -218,6 +227,7 @@ test('every action of the console that changes webhook endpoints is classified: 
       'PATCH /endpoints/:id',
       'DELETE /endpoints/:id',
       'POST /endpoints/:id/test',
+      'POST /endpoints/:id/filter/test',
       'POST /endpoints/:id/recover',
     ].toSorted(),
   );

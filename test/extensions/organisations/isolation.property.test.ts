@@ -86,16 +86,22 @@ async function checkIsolation(declared: readonly Declared[], roles: readonly num
   onTestFinished(() => stopping.abort());
   const receivers = await Promise.all(people.map(() => startReceiver()));
   onTestFinished(() => Promise.all(receivers.map((one) => one.close())).then(() => undefined));
-  for (const [who, { token, call: send }] of people.entries()) {
-    const query = NAMES.map((name) => `subscribe=${name}`).join('&');
-    const response = await fetch(`${url}/api/realtime?${query}&subscribe=note`, {
+  async function collectStream(token: string, resources: readonly string[], add: (text: string) => void) {
+    const query = resources.map((name) => `subscribe=${name}`).join('&');
+    const response = await fetch(`${url}/api/realtime?${query}`, {
       headers: { authorization: `Bearer ${token}` },
       signal: stopping.signal,
     });
     void (async () => {
       const decoder = new TextDecoder();
-      for await (const chunk of response.body!) streamed[who] += decoder.decode(chunk as Uint8Array, { stream: true });
+      for await (const chunk of response.body!) add(decoder.decode(chunk as Uint8Array, { stream: true }));
     })().catch(() => undefined);
+    return response.status;
+  }
+  for (const [who, { token, call: send }] of people.entries()) {
+    await collectStream(token, [...NAMES, 'note'], (text) => {
+      streamed[who] += text;
+    });
     await send('POST', '/api/webhooks', { url: receivers[who]!.url, events: ['*'] });
   }
 
@@ -112,12 +118,27 @@ async function checkIsolation(declared: readonly Declared[], roles: readonly num
       actors.set(`${who} key ${team}`, createClient(url, key.body.data.key));
     }
   }
+  // Keys of the organisations themselves, with streams of their own.
+  const streamedToTeams = teams.map(() => '');
+  for (const [team, { id }] of teams.entries()) {
+    const as = `org:${ROLES[roles[team]![team]! % ROLES.length]}`;
+    const key = await founder.call('POST', `/api/organisations/${id}/api-keys`, { name: 'k', scopes: ['*'], as });
+    actors.set(`organisation key ${team}`, createClient(url, key.body.data.key));
+    for (const name of NAMES) {
+      const status = await collectStream(key.body.data.key, [name], (text) => {
+        streamedToTeams[team] += text;
+      });
+      // The role may allow no list of the resource.
+      expect([200, 403]).toContain(status);
+    }
+  }
   actors.set('signed out', call);
   const names = [...actors.keys()];
 
   function reachOf(name: string): Set<number> {
     const [who, , team] = name.split(' ');
     if (who === 'signed') return new Set();
+    if (who === 'organisation') return new Set([Number(team)]);
     const all = new Set(now[Number(who)]!.keys());
     return team === undefined ? all : new Set([...all].filter((one) => one === Number(team)));
   }
@@ -137,14 +158,16 @@ async function checkIsolation(declared: readonly Declared[], roles: readonly num
     const text = JSON.stringify(answer.body ?? null);
     const who = Number(name.split(' ')[0]);
     // A membership in another organisation is visible without the header, which narrows only the records of organisations.
-    const seesTeams = Number.isNaN(who) ? new Set<number>() : name.includes('key') ? reach : new Set(now[who]!.keys());
+    const seesTeams = Number.isNaN(who) || name.includes('key') ? reach : new Set(now[who]!.keys());
     for (const { organisation, id, secret } of placed)
       if (!reach.has(organisation))
         for (const leak of [id, secret])
           if (!sent.includes(leak) && !known.has(leak)) expect(text, `${name}: ${method} ${path}`).not.toContain(leak);
+    // Admins of the app see which organisations have API keys of their own.
+    const namesTeams = path.startsWith('/api/admin/');
     for (const [team, { id, slug }] of teams.entries())
       if (!seesTeams.has(team))
-        for (const leak of [id, slug])
+        for (const leak of namesTeams ? [slug] : [id, slug])
           if (!sent.includes(leak)) expect(text, `${name}: ${method} ${path}`).not.toContain(leak);
     // A page that holds everything shows how many records there are: the total must count no other record.
     if (answer.body?.meta?.total !== undefined && !path.includes('page='))
@@ -198,6 +221,8 @@ async function checkIsolation(declared: readonly Declared[], roles: readonly num
     );
     const team = organisation % teams.length;
     const person = who % people.length;
+    const isMember = name.startsWith('organisation') ? reach.has(team) : now[Number(name[0])]?.has(team);
+    const isOutside = name !== 'signed out' && isMember !== true;
     const title = () => `new${++titles}x${newId().slice(16)}`;
     const operations: (() => Promise<unknown>)[] = [
       // Changes of the system and of memberships.
@@ -294,16 +319,18 @@ async function checkIsolation(declared: readonly Declared[], roles: readonly num
             },
           ]),
       // Organisations of others are indistinguishable from those that do not exist.
-      ...(name !== 'signed out' && !now[Number(name[0])]!.has(team)
+      ...(isOutside
         ? [id(team), slug(team)].flatMap((known) => [
             () => compare(name, known, (given) => ['GET', path, undefined, { 'x-organisation': given }]),
             () => compare(name, known, (given) => ['POST', path, { title: title() }, { 'x-organisation': given }]),
             () => compare(name, known, (given) => ['GET', `/api/organisations/${given}/members`]),
             () => compare(name, known, (given) => ['POST', `/api/organisations/${given}/leave`]),
+            () => compare(name, known, (given) => ['GET', `/api/organisations/${given}/api-keys`]),
+            () => compare(name, known, (given) => ['POST', `/api/organisations/${given}/api-keys`, { name: 'k' }]),
             () => compare(name, known, (given) => ['POST', '/api/auth/organisation', { organisation: given }]),
           ])
         : []),
-      ...(name !== 'signed out' && !now[Number(name[0])]!.has(team)
+      ...(isOutside
         ? [
             () => compare(name, id(team), (given) => ['GET', `/api/organisations/${given}`]),
             () => compare(name, id(team), (given) => ['POST', path, { title: title(), organisation: given }]),
@@ -343,6 +370,12 @@ async function checkIsolation(declared: readonly Declared[], roles: readonly num
         expect(received).not.toContain(leak);
       }
     }
+  }
+  for (const [team, text] of streamedToTeams.entries()) {
+    expect(text).not.toContain('event: end');
+    for (const { organisation, id, secret } of placed)
+      if (organisation !== team)
+        for (const leak of [id, secret].filter((one) => !known.has(one))) expect(text).not.toContain(leak);
   }
 }
 

@@ -61,9 +61,14 @@ function hostOf(url: string | undefined): string | undefined {
   return url !== undefined && URL.canParse(url) ? new URL(url).host : undefined;
 }
 
+/** Returns the names of the conditions of a filter by event. Their values may be personal. */
+const listConditions = (filter: Record<string, object>) =>
+  Object.fromEntries(Object.entries(filter).map(([event, conditions]) => [event, Object.keys(conditions)]));
+
 /** Returns the recorded parts of an event about an endpoint. The owner is also the actor, unless `by` names an administrator. */
-const toWebhookEndpointEvent = ({ webhook, owner, by = owner, ip, reason, via, credential }: Payload): EventParts => {
-  const { id, url, events, scope } = webhook;
+const toWebhookEndpointEvent = (payload: Payload): EventParts => {
+  const { webhook, owner, organisation, by = owner, ip, reason, via, credential } = payload;
+  const { id, url, events, scope, as, filter } = webhook;
   const automatic = reason !== undefined && reason !== 'manual';
   return {
     user: automatic ? null : by,
@@ -72,7 +77,10 @@ const toWebhookEndpointEvent = ({ webhook, owner, by = owner, ip, reason, via, c
     resource: 'webhook',
     record: id,
     ip: ip ?? null,
-    details: { owner, host: hostOf(url), events, scope, reason },
+    details: {
+      ...{ owner, organisation, host: hostOf(url), events, scope, as, reason },
+      filter: filter ? listConditions(filter) : undefined,
+    },
   };
 };
 
@@ -119,8 +127,9 @@ const AUDITED_EVENTS: Readonly<Record<string, (payload: Payload) => EventParts |
   'security.two_factor_failed': toRefusedFactorEvent,
   'security.two_factor_locked': toRefusedFactorEvent,
   'security.account_changed': toCredentialEvent,
-  'security.api_key_created': ({ userId, keyId, ip, ...details }) => ({
-    user: userId,
+  // A key of an organisation has a creator instead of an owner.
+  'security.api_key_created': ({ userId, by = userId, keyId, ip, ...details }) => ({
+    user: by,
     resource: 'api-key',
     record: keyId,
     ip,

@@ -70,6 +70,8 @@ interface Origin {
   via?: string;
   id?: string;
   ip?: string;
+  /** The organisation that made the change with an API key of its own. */
+  organisation?: string;
 }
 
 /** Returns the changes and the fields that an erasure can remove. Values of a record deleted by an erasure are not stored. */
@@ -86,9 +88,10 @@ function computeErasableChanges(
   return { changes, erasable: typeof owner === 'string' ? { owner, fields: erasable } : undefined };
 }
 
-/** The organisation of a record that belongs to one. */
+/** The organisation of a record that belongs to one, or that made the change itself. */
 function organisationDetails({ organisationColumns }: AuditedResource, { payload }: OutboxRow): AuditEvent['details'] {
-  const organisation = findValue(payload.record, organisationColumns);
+  const acting = (payload.origin as Origin | undefined)?.organisation;
+  const organisation = findValue(payload.record, organisationColumns) ?? acting;
   return typeof organisation === 'string' ? { organisation } : null;
 }
 
