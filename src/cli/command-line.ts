@@ -17,7 +17,7 @@ import { addStatusCommand } from './status/index.ts';
 import { ReportedFailure, stripControlCharacters } from './terminal/terminal.ts';
 import { describeMissingCommand, formatUsageError, refuseEmptyOptions } from './terminal/usage-errors.ts';
 import { addTestCommand } from './test/index.ts';
-import { addTypesCommand } from './types/index.ts';
+import { addApiCommand, addTypesCommand } from './types/index.ts';
 import { addWebhooksCommand } from './webhooks.ts';
 
 /** The exit code if the command line is malformed. A command that fails ends with 1. */
@@ -78,6 +78,7 @@ function createProgram(openApp: AppOpener): Command {
   addAuditCommand(program, openApp);
   addPrivacyCommand(program, openApp);
   addTypesCommand(program, openApp);
+  addApiCommand(program, openApp);
   addStatusCommand(program, openApp);
   addDoctorCommand(program, openApp);
   addCodemodCommand(program);

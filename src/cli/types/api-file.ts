@@ -10,8 +10,7 @@ import {
   writeObject,
   writeProperty,
 } from './json-types.ts';
-
-type Properties = Readonly<Record<string, Schema>>;
+import { type Properties, writeRecord } from './record-type.ts';
 
 /** What the sections of the file share. */
 interface ApiContext {
@@ -32,10 +31,6 @@ function keyOf({ path }: ResourceFacts): string {
 
 const unionOf = (names: readonly string[]) => names.map(quote).join(' | ');
 
-/** The members of a record that are not fields: they are returned only if a query includes them. */
-const includedNamesOf = ({ relations }: ResourceFacts) =>
-  new Set(Object.keys(relations).flatMap((name) => [name, `${name}Count`]));
-
 function typeContext(
   { document, keys, records, written }: ApiContext,
   direction: TypeContext['direction'],
@@ -50,23 +45,6 @@ function typeContext(
       return resource === undefined ? undefined : `{ readonly $record: ${quote(keys.get(resource) ?? resource)} }`;
     },
   };
-}
-
-/** The fields of a record as responses contain them. */
-function writeRecord(facts: ResourceFacts, context: ApiContext): string {
-  const schema = context.document.components.schemas[facts.schemas.record] as { properties: Properties };
-  const included = includedNamesOf(facts);
-  const fields = Object.entries(schema.properties).filter(([name]) => !included.has(name));
-  return writeMembers(
-    fields.map(([name, field]) => {
-      const type = Object.hasOwn(facts.references, name)
-        ? field.type === 'array'
-          ? 'string[]'
-          : 'string'
-        : typeOfSchema(field, typeContext(context, 'output'));
-      return writeProperty(name, type, { optional: !facts.always.includes(name), description: field.description });
-    }),
-  );
 }
 
 /** Removes null from a type: in a create, it means the same as leaving the field out. */
@@ -205,7 +183,7 @@ export function writeApi(document: ApiDocument): string {
     const { description } = document.components.schemas[one.schemas.record]!;
     const { record, create, update } = one.schemas;
     return [
-      `${writeComment(description)}export interface ${record} ${writeRecord(one, context)}`,
+      `${writeComment(description)}export interface ${record} ${writeRecord(one, typeContext(context, 'output'), () => 'string')}`,
       ...(create === undefined ? [] : [`export interface ${create} ${writeBody(create, true, context)}`]),
       ...(update === undefined ? [] : [`export interface ${update} ${writeBody(update, false, context)}`]),
     ];

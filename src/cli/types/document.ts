@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
+import type { AssembledApp } from '../../runtime/assemble.ts';
 import { findAssembly } from '../../runtime/create-app.ts';
 import type { ResourceFacts } from '../../runtime/openapi/resource-facts.ts';
 import { type AppOpener, DATABASE_ONLY } from '../project/project.ts';
@@ -31,6 +32,8 @@ export interface ApiDocument {
   info: { title: string };
   paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   components: { schemas: Readonly<Record<string, Schema>> };
+  /** The events that the app sends, by name. Not checked yet. */
+  webhooks?: unknown;
   'x-resources': readonly ResourceFacts[];
 }
 
@@ -108,10 +111,13 @@ export async function readDocument(from: string): Promise<ApiDocument> {
   return checkDocument(document, from);
 }
 
-/** Creates the document of the project's app. Nothing is connected. */
-export async function createAppDocument(openApp: AppOpener, appFile: string | undefined): Promise<ApiDocument> {
+/** Calls a function with the project's app. Nothing is connected. */
+async function describeApp<T>(
+  { openApp, command, appFile }: { openApp: AppOpener; command: string; appFile: string | undefined },
+  describe: (assembly: AssembledApp) => T,
+): Promise<T> {
   const app = await openApp({
-    command: 'types',
+    command,
     appFile,
     environment: { ...DATABASE_ONLY, ...(process.env.DATABASE_URL ? {} : { DATABASE_URL: 'postgres://none' }) },
   });
@@ -119,10 +125,36 @@ export async function createAppDocument(openApp: AppOpener, appFile: string | un
     const assembly = findAssembly(app);
     if (assembly === undefined)
       throw new Error(
-        'The app uses another copy of Belfry than this command. Run npx belfry types in the folder of the app.',
+        `The app uses another copy of Belfry than this command. Run npx belfry ${command} in the folder of the app.`,
       );
-    return assembly.createOpenApiDocument() as unknown as ApiDocument;
+    return describe(assembly);
   } finally {
     await app.close();
   }
+}
+
+/** Creates the OpenAPI document of the project's app. @param appFile the value of `--app` */
+export function createAppDocument(
+  openApp: AppOpener,
+  appFile: string | undefined,
+  command = 'types',
+): Promise<ApiDocument> {
+  return describeApp({ openApp, command, appFile }, (app) => app.createOpenApiDocument() as unknown as ApiDocument);
+}
+
+/** The error for an app that sends no events. */
+export const createNoEventsError = (): Error =>
+  new Error('The app sends no webhooks: it does not have the extension webhooks().');
+
+/**
+ * Creates the AsyncAPI document of the project's app.
+ *
+ * @param appFile the value of `--app`
+ * @throws Error if the app sends no events
+ */
+export function createAppEventDocument(openApp: AppOpener, appFile: string | undefined): Promise<object> {
+  return describeApp({ openApp, command: 'api', appFile }, (app) => {
+    if ((app.parts.sent ?? []).length === 0) throw createNoEventsError();
+    return app.createAsyncApiDocument();
+  });
 }

@@ -212,7 +212,9 @@ test('the webhook operations respond as documented, with deliveries in their log
   await good(asAda, 'retryWebhookDelivery', { path: { id, deliveryId } });
   expect(await good(asAda, 'listWebhookEvents')).not.toEqual([]);
   await good(asAda, 'readWebhookEvent', { query: 'name=post.created' });
+  await good(asAda, 'readWebhookStatistics', { path });
   await good(asAda, 'explainWebhookEvent', { path, query: `event=${deliveryId}` });
+  await good(asAda, 'testWebhookFilter', { path, body: { filter: null } });
   const recovery = await good(asAda, 'recoverWebhook', { path, body: { since: new Date().toISOString() } });
   await good(asAda, 'readWebhookRecovery', { path: { id, recoveryId: recovery.id } });
   expect((await good(asAda, 'rotateWebhookSecret', { path })).secret).not.toBe(secret);
