@@ -82,8 +82,24 @@ function queueLine({ due, retrying, held, inFlight, oldestMs, events, oldestEven
   return parts.join('; ');
 }
 
+/** Formats the deliveries of 24 hours as one line. */
+function lastDayLine(day: WebhookStatus['last24Hours']): string {
+  const { attempts, succeeded, failed, successRate, attemptsPerDelivery, averageMs } = day;
+  const parts = [
+    `${pluralize(succeeded, 'delivery', 'deliveries')} succeeded, ${formatCount(failed)} failed${formatShare(successRate)}`,
+    `${pluralize(attempts, 'attempt', 'attempts')}${attemptsPerDelivery === null ? '' : `, ${attemptsPerDelivery.toFixed(1)} for each delivery`}`,
+    ...(averageMs === null ? [] : [`an attempt took ${averageMs} ms on average`]),
+  ];
+  return parts.join('; ');
+}
+
+/** Formats a success rate. A single failure is not rounded away. */
+function formatShare(rate: number | null): string {
+  return rate === null ? '' : ` (${Math.floor(rate * 1000) / 10}% success)`;
+}
+
 /** Formats the output of `status`. */
-function statusLines({ endpoints, queue, failed, attempts, recentMs, worst }: WebhookStatus): string[] {
+function statusLines({ endpoints, queue, failed, attempts, recentMs, last24Hours, worst }: WebhookStatus): string[] {
   const results = Object.entries(attempts).map(([result, count]) => [
     stripControlCharacters(result),
     formatCount(count),
@@ -102,6 +118,7 @@ function statusLines({ endpoints, queue, failed, attempts, recentMs, worst }: We
     `Endpoints: ${describeEndpoints(endpoints)}.`,
     `Queue: ${queueLine(queue)}.`,
     `Log: ${pluralize(failed, 'delivery', 'deliveries')} failed every attempt (to send them again: npx belfry webhooks retry).`,
+    `Last 24 h: ${lastDayLine(last24Hours)}.`,
     '',
     results.length === 0
       ? `No attempts in the last ${formatDuration(recentMs)}.`

@@ -12,12 +12,17 @@ import { deliveryRoutes } from './api/delivery-routes.ts';
 import { endpointRoutes } from './api/endpoint-routes.ts';
 import { eventCatalogueRoutes } from './api/event-catalogue.ts';
 import { explainRoute } from './api/explain.ts';
+import { filterTestRoute } from './api/filter-test.ts';
+import { createEndpointAccess, type EndpointAccess } from './api/organisation-endpoints.ts';
 import { recoveryRoutes } from './api/recovery-routes.ts';
 import { createDeliverySerializer, type DeliverySerializer } from './api/serialize-delivery.ts';
+import { statisticsRoute } from './api/statistics-route.ts';
 import type { FindVerificationError } from './console/receiver.ts';
 import { createWebhooksTab } from './console/tab.ts';
 import { encryptedDeliveryColumns } from './deliveries/stored-body.ts';
+import { createAlertComposers } from './endpoints/alert-mails.ts';
 import { createDisabledNotifier, createEndedKeysSweep, createRevocationStep } from './endpoints/disabling.ts';
+import { encryptedHeaders } from './endpoints/headers.ts';
 import { createKeyLimits, type KeyLimits } from './endpoints/key-limits.ts';
 import {
   CREATED_MAIL,
@@ -25,6 +30,7 @@ import {
   createEndpointDisabledComposer,
   DISABLED_MAIL,
 } from './endpoints/mails.ts';
+import { createEndpointOwners, type EndpointOwners } from './endpoints/owners.ts';
 import { encryptedSecrets } from './endpoints/signing.ts';
 import { createResultWriter } from './engine/delivery/record-results.ts';
 import { startWebhookWorkers } from './engine/delivery/worker.ts';
@@ -42,6 +48,7 @@ import {
 } from './engine/recovery/recoveries.ts';
 import { createRetentionSweeps } from './engine/recovery/retention.ts';
 import { createUnknownMentionsSweep } from './engine/recovery/unknown-mentions.ts';
+import { createFilterChecks, type FilterChecks } from './filters/check.ts';
 import { createWebhookPanel } from './monitoring/account-panel.ts';
 import { createWebhookMetrics } from './monitoring/metrics.ts';
 import {
@@ -66,6 +73,7 @@ import {
   webhookDeletedRecords,
   webhookDeliveries,
   webhookDeliveryLog,
+  webhookEndpointStats,
   webhookEndpoints,
   webhookEvents,
   webhookRecoveries,
@@ -91,6 +99,7 @@ const tables = {
   webhook_events: webhookEvents,
   webhook_recoveries: webhookRecoveries,
   webhook_turns: endpointLeases,
+  webhook_endpoint_stats: webhookEndpointStats,
 };
 
 const findVerificationError: FindVerificationError = (secret, headers, body) => {
@@ -106,25 +115,30 @@ const findVerificationError: FindVerificationError = (secret, headers, body) => 
 /** The parts of the extension that routes of the API share with the rest of it. */
 interface ApiParts {
   limits: KeyLimits;
+  filters: FilterChecks;
   deliverySerializer: DeliverySerializer;
   recoveries: Recoveries;
+  access: EndpointAccess;
+  owners: EndpointOwners;
 }
 
 function createApiRoutes(
   host: ExtensionHost,
   accounts: Pick<Accounts, 'holdCredential' | 'confirmNewCredential'>,
   settings: WebhookSettings,
-  { limits, deliverySerializer, recoveries }: ApiParts,
+  { limits, filters, deliverySerializer, recoveries, access, owners }: ApiParts,
 ): Route[] {
   const routes = [
-    ...endpointRoutes(host, accounts, settings, limits),
-    ...eventCatalogueRoutes(host, settings),
-    ...deliveryRoutes(host, settings, limits, deliverySerializer),
-    ...recoveryRoutes(host, settings, limits, recoveries),
-    explainRoute(host, settings, limits, deliverySerializer),
-    ...(settings.portal === undefined ? [] : [portalInfoRoute(settings)]),
+    ...endpointRoutes(host, accounts, settings, limits, access, filters),
+    ...eventCatalogueRoutes(host, settings, access),
+    ...deliveryRoutes(host, settings, limits, deliverySerializer, access),
+    ...recoveryRoutes(host, settings, limits, recoveries, access),
+    statisticsRoute(host, settings, access),
+    filterTestRoute(host, settings, limits, filters, deliverySerializer, access),
+    explainRoute(host, settings, limits, deliverySerializer, filters, access),
+    ...(settings.portal === undefined ? [] : [portalInfoRoute(settings, owners)]),
   ];
-  return withTranslatedErrors(routes, host);
+  return withTranslatedErrors(access.runForOwners(routes), host);
 }
 
 /**
@@ -152,46 +166,51 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
       }
       const publishEvent = createEventPublisher(host, settings.events);
       const limits = createKeyLimits(host);
+      const owners = createEndpointOwners(host, users, limits);
+      const filters = createFilterChecks(host, settings, limits);
       const deleted = createDeletedRecords(host);
-      const check = createReadabilityCheck(host, users, settings, deleted, limits);
+      const check = createReadabilityCheck(host, owners, settings, deleted, limits);
       const deliverySerializer = createDeliverySerializer(host, check);
-      const pending = createPendingEndpoints(host, users, settings);
-      const recoveries = createRecoveries(host, users, settings);
-      const status = createStatusReader(host, users, settings);
+      const pending = createPendingEndpoints(host, owners, settings);
+      const recoveries = createRecoveries(host, owners, settings);
+      const status = createStatusReader(host, owners, settings);
       const metrics = createWebhookMetrics(host, status);
-      const links = createPortalLinks(host, accounts, portalBaseUrl(host, settings));
+      const access = createEndpointAccess(host, owners, settings);
+      const linkParts = { host, accounts, owners, manages: access.manages };
+      const links = createPortalLinks(linkParts, portalBaseUrl(host, settings));
       const holdCredential: Accounts['holdCredential'] = async (ctx, tx) => {
         await accounts.holdCredential(ctx, tx);
         await links.assertHolds(ctx.auth, tx);
       };
       const { portal } = settings;
-      const shared = { limits, deliverySerializer };
+      const shared = { limits, filters, deliverySerializer, access, owners };
       const routes = createApiRoutes(host, { ...accounts, holdCredential }, settings, { ...shared, recoveries });
-      const tabParts = { ...shared, users, accounts, settings, routes, deleted, status, findVerificationError };
+      const tabParts = { ...shared, accounts, settings, routes, deleted, status, findVerificationError };
       const { tab, pages } = createWebhooksTab(host, tabParts);
       return {
         routes,
         pages: [...pages, ...(portal === undefined ? [] : portalPageRoutes(portal))],
         authenticators: portal === undefined ? [] : [links.createAuthenticator(createRouteTest(routes))],
         consoleTabs: [tab],
-        consumers: [createFanOut(host, users, settings, deleted, limits)],
+        consumers: [createFanOut(host, owners, settings, deleted, limits)],
         sweeps: [
           ...createReclaimSweeps(host, settings, pending, createResultWriter(host, settings)),
-          ...createRetentionSweeps(host, users, settings, pending),
+          ...createRetentionSweeps(host, owners, settings, pending),
           createUnknownMentionsSweep(host),
           createEndedKeysSweep(host, limits, createDisabledNotifier(host, settings), settings.pollMs),
           ...recoveries.sweeps,
           createEventRetentionSweep(host, settings),
         ],
-        encrypted: [...encryptedSecrets, ...encryptedDeliveryColumns, encryptedRecords],
+        encrypted: [...encryptedSecrets, ...encryptedDeliveryColumns, encryptedRecords, encryptedHeaders],
         accountPanels: [createWebhookPanel(host.database)],
         diagnoses: [createEndpointDiagnosis(host)],
         backlogs: [createDeliveryBacklog(status)],
         userData: createWebhookUserData(host, users, settings, deliverySerializer),
         revocationStep: createRevocationStep(host, settings),
         mails: {
-          [DISABLED_MAIL]: createEndpointDisabledComposer(host, users),
-          [CREATED_MAIL]: createEndpointCreatedComposer(host, users),
+          [DISABLED_MAIL]: createEndpointDisabledComposer(host, owners),
+          [CREATED_MAIL]: createEndpointCreatedComposer(host, owners),
+          ...createAlertComposers(host, owners),
         },
         sent: listSentEvents(host.resources, settings.events),
         administratorPolicies: [settings.globalPolicy],
@@ -202,8 +221,12 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
           portalLink: portal === undefined ? refusePortalLink : links.createLink,
           publish: publishEvent as WebhookPublisher<E>['publish'],
         },
-        checkConfig: (errors) => reportTakenEventNames(settings.events, host.resources, errors),
-        workers: { 'webhook-worker': () => startWebhookWorkers(host, users, settings, metrics, check) },
+        checkConfig(errors) {
+          reportTakenEventNames(settings.events, host.resources, errors);
+          const error = access.findConfigError();
+          if (error !== undefined) errors.at('webhooks.organisationPolicy').report(error);
+        },
+        workers: { 'webhook-worker': () => startWebhookWorkers(host, owners, settings, metrics, check) },
       };
     },
   });

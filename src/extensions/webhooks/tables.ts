@@ -19,6 +19,7 @@ export const webhookEndpoints = pgTable(
   'webhook_endpoints',
   {
     id: text('id').primaryKey(),
+    /** A user or an organisation: see `organisationRole`. */
     ownerId: text('owner_id').notNull(),
     url: text('url').notNull(),
     /** Patterns such as `post.created`, `post.*`, `*`. */
@@ -64,6 +65,18 @@ export const webhookEndpoints = pgTable(
     updatedAt: timestamptz('updated_at').notNull().defaultNow(),
     /** Set when the endpoint is removed. No user sees it any more; the row stays until its delivery log is deleted. */
     removedAt: timestamptz('removed_at'),
+    /** The role as which the owner reads if it is an organisation; null if it is a user. */
+    organisationRole: text('organisation_role'),
+    /** Ciphertext of the custom headers: see `encryptHeaders`. Null if the endpoint has none. */
+    headers: text('headers'),
+    /** The names of these headers with masked values, as `[name, mask][]`. Null if the endpoint has none. */
+    headerMasks: jsonb('header_masks'),
+    /** When `webhook.failing` was first emitted since the endpoint last worked or was enabled; null: not since then. */
+    alertedAt: timestamptz('alerted_at'),
+    /** When the owner last got an e-mail that the endpoint fails: at most one a day. */
+    failingMailAt: timestamptz('failing_mail_at'),
+    /** Conditions that events must meet, by event or pattern; null: no filter. */
+    filter: jsonb('filter'),
   },
   (table) => [
     index('webhook_endpoints_owner_id_index').on(table.ownerId).where(sql`removed_at is null`),
@@ -274,5 +287,33 @@ export const webhookRecoveries = pgTable(
   (table) => [
     uniqueIndex('webhook_recoveries_running_unique').on(table.endpointId).where(sql`status = 'running'`),
     index('webhook_recoveries_finished_at_index').on(table.finishedAt),
+  ],
+);
+
+/**
+ * The results of attempts by endpoint and hour. The statement that writes results adds them, so that no statistics read the log. Only the
+ * worker that holds the endpoint's lease writes its row, and the sweep that fails the attempts of dead workers.
+ */
+export const webhookEndpointStats = pgTable(
+  'webhook_endpoint_stats',
+  {
+    endpointId: text('endpoint_id').notNull(),
+    /** The start of an hour in UTC. */
+    hour: timestamptz('hour').notNull(),
+    attempts: integer('attempts').notNull(),
+    /** Deliveries that succeeded in this hour. */
+    succeeded: integer('succeeded').notNull(),
+    /** Deliveries that failed in all attempts, the last one in this hour. */
+    failed: integer('failed').notNull(),
+    /** The attempts of these succeeded and failed deliveries, in this hour and before it. */
+    deliveryAttempts: integer('delivery_attempts').notNull(),
+    /** The sum of the durations of attempts in ms. */
+    durationSum: bigint('duration_sum', { mode: 'number' }).notNull(),
+    /** The number of attempts by duration: see `getBucket`. Shorter than the number of buckets if the last ones are empty. */
+    durations: integer('durations').array().notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.endpointId, table.hour] }),
+    index('webhook_endpoint_stats_hour_index').on(table.hour),
   ],
 );

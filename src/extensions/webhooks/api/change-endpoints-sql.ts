@@ -24,15 +24,20 @@ function mayBindKeySql(alias: string, first: number): string {
 
 /**
  * Creates an endpoint. $1 id, $2 owner, $3 url, $4 events, $5 description, $6 scope, $7 secret, $8 maximum endpoints of an owner,
- * $9 public key, $10 ordered, $11 rate limit, $12 its window in seconds, $13 API key to bind to, $14 scopes of the key, $15 its expiry.
- * No row: the owner's limit is reached. The owner's row is locked, which keeps the count exact.
+ * $9 public key, $10 ordered, $11 rate limit, $12 its window in seconds, $13 API key to bind to, $14 scopes of the key, $15 its expiry, $16 the
+ * role of an organisation, $17 ciphertext of the headers, $18 their masks as JSON, $19 filter.
+ * No row: the owner's limit is reached. The row of the owner, a user or an organisation, is locked, which keeps the count exact.
  */
 export const CREATE_ENDPOINT = `
   insert into webhook_endpoints (id, owner_id, url, events, description, scope, secret, public_key, ordered, rate_limit, rate_window_seconds,
-    api_key_id, key_scopes, key_expires_at)
-  select $1, $2, $3, $4::text[], $5, $6, $7, $9, $10::boolean, $11::int, $12::int, $13, $14::text[], $15::timestamptz
+    api_key_id, key_scopes, key_expires_at, organisation_role, headers, header_masks, filter)
+  select $1, $2, $3, $4::text[], $5, $6, $7, $9, $10::boolean, $11::int, $12::int, $13, $14::text[], $15::timestamptz, $16, $17, $18::jsonb, $19::jsonb
   where (select count(*) from webhook_endpoints where owner_id = $2 and removed_at is null) < $8
   returning ${COLUMNS}`;
+
+/** Reads and locks the role as which the endpoint of an organisation reads. $1 id. */
+export const ROLE_OF_ENDPOINT = `
+  select organisation_role from webhook_endpoints where id = $1 and organisation_role is not null for no key update`;
 
 /** Lists the endpoints of an owner, newest first. $1 owner. Uses webhook_endpoints_owner_id_index. */
 export const LIST_ENDPOINTS = `
@@ -41,7 +46,8 @@ export const LIST_ENDPOINTS = `
 /**
  * Updates an endpoint. $1 id, $2 owner, $3 url, $4 events, $5 whether the description changes, $6 description, $7 enabled, $8 ordered; null
  * means unchanged. $9 whether the rate limit changes, $10 the limit, $11 its window in seconds. $12 to $15: see `bindKeySql`. $16 reasons;
- * an endpoint that was disabled for one of them is not enabled.
+ * an endpoint that was disabled for one of them is not enabled. $17 the role of an organisation; null means unchanged. $18 whether the headers
+ * change, $19 their ciphertext, $20 their masks as JSON. $21 whether the filter changes, $22 the filter.
  *
  * The last two columns: whether the endpoint was enabled before, and whether it is slow. No row: the endpoint was deleted, bound to another
  * key or disabled for one of the reasons after the caller read it. Enabling the endpoint resets its counters. Enabling it or changing its
@@ -60,11 +66,16 @@ export const UPDATE_ENDPOINT = `
     enabled = coalesce($7::boolean, e.enabled),
     disabled_reason = case when $7 and not old.enabled then null when not $7 and old.enabled then 'manual' else e.disabled_reason end,
     consecutive_failures = case when $7 and not old.enabled then 0 else e.consecutive_failures end,
+    alerted_at = case when $7 and not old.enabled then null else e.alerted_at end,
     ordered = coalesce($8::boolean, e.ordered),
     rate_limit = case when $9::boolean then $10::int else e.rate_limit end,
     rate_window_seconds = case when $9::boolean then $11::int else e.rate_window_seconds end,
     ${bindKeySql(12)},
+    organisation_role = coalesce($17, e.organisation_role),
+    filter = case when $21::boolean then $22::jsonb else e.filter end,
     slow = e.slow and $3 is null and not coalesce($7 and not old.enabled, false),
+    headers = case when $18::boolean then $19 else e.headers end,
+    header_masks = case when $18::boolean then $20::jsonb else e.header_masks end,
     updated_at = now()
   from old where e.id = old.id
   returning ${ENDPOINT_COLUMNS.map((column) => `e.${column}`).join(', ')}, old.enabled, e.slow`;

@@ -4,6 +4,7 @@ import { TEST_EVENT } from '../settings/events.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
 import { createDeliveryLister, logQueryShape } from './delivery-list.ts';
 import { createManagedEndpointLoader, createOwnEndpointLoader, REQUEST_RATE_LIMIT } from './endpoint-access.ts';
+import type { EndpointAccess } from './organisation-endpoints.ts';
 import { createDeliveryRetrier, createTestSender } from './send-deliveries.ts';
 import { type DeliverySerializer, deliveryShape } from './serialize-delivery.ts';
 
@@ -13,13 +14,14 @@ export function deliveryRoutes(
   settings: WebhookSettings,
   limits: KeyLimits,
   serializer: DeliverySerializer,
+  access: EndpointAccess,
 ): Route[] {
-  const common = { policy: settings.policy, tags: ['webhooks'] };
-  const load = createManagedEndpointLoader(host.database, limits);
+  const common = { policy: settings.policy, tags: ['webhooks'], organisationKeys: true };
+  const load = createManagedEndpointLoader(host.database, limits, access);
   return [
     {
       ...common,
-      load: createOwnEndpointLoader(host.database),
+      load: createOwnEndpointLoader(host.database, access),
       method: 'GET',
       path: '/webhooks/:id/deliveries',
       summary: 'Recent deliveries, newest first',

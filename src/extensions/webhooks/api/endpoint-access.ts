@@ -8,43 +8,42 @@ import {
   type RouteContext,
 } from '../../../extension/index.ts';
 import { getRequestForPolicy } from '../endpoints/administrators.ts';
-import { type EndpointRow, serializeEndpoint } from '../endpoints/endpoint.ts';
-import { READ_ENDPOINT } from '../endpoints/endpoints-sql.ts';
+import { type EndpointRow, getOwnerKey, serializeEndpoint } from '../endpoints/endpoint.ts';
+import { READ_ANY_ENDPOINT } from '../endpoints/endpoints-sql.ts';
 import { isApiKey, type KeyLimits } from '../endpoints/key-limits.ts';
 import type { Audience } from '../engine/readability/readability.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
-import { reachesEndpoint } from './portal-grants.ts';
+import type { EndpointAccess } from './organisation-endpoints.ts';
 
 /** Limit per client and route, for routes that send at once or run expensive queries. */
 export const REQUEST_RATE_LIMIT = { limit: 10, windowMs: 60_000 };
 
 /**
- * Returns the caller's id.
+ * Returns the id of the owner for whom a request runs: the caller, or the organisation of an endpoint.
  *
- * @throws ApiError UNAUTHORIZED if signed out: a policy may allow that, but an endpoint needs an owner. BAD_REQUEST for
- *   a request that names an organisation: endpoints receive the events of all organisations of their owner
+ * @throws ApiError UNAUTHORIZED if signed out: a policy may allow that, but an endpoint needs an owner
  */
-export function requireCallerId({ user, req }: Pick<AuthorizationRequest, 'user' | 'req'>): string {
+export function requireOwnerId({ user }: Pick<AuthorizationRequest, 'user'>): string {
   if (user === undefined) throw new ApiError('UNAUTHORIZED');
-  if (req.headers['x-organisation'] !== undefined)
-    throw new ApiError(
-      'BAD_REQUEST',
-      'Webhooks take no X-Organisation: an endpoint receives the events of all organisations of its owner. Send the request without this header',
-    );
   return user.id;
 }
 
 /**
- * Creates the loader of the caller's endpoint that a route names. Its row becomes `ctx.doc`. The loader throws UNAUTHORIZED, and NOT_FOUND
- * if the endpoint does not exist, belongs to another user, or is beyond the reach of a link to the portal.
+ * Creates the loader of the endpoint that a route names. Its row becomes `ctx.doc`. The loader throws UNAUTHORIZED, and NOT_FOUND or FORBIDDEN if
+ * the caller does not reach the endpoint.
  */
-export function createOwnEndpointLoader(database: Database): NonNullable<Route['load']> {
+export function createOwnEndpointLoader(
+  database: Database,
+  { assertReaches }: Pick<EndpointAccess, 'assertReaches'>,
+): NonNullable<Route['load']> {
   return async (asking): Promise<EndpointRow> => {
-    const owner = requireCallerId(asking);
+    requireOwnerId(asking);
     const { id } = asking.params;
     if (!isId(id)) throw new ApiError('NOT_FOUND');
-    const [row] = await database.read<EndpointRow>({ name: 'webhook_read', text: READ_ENDPOINT, values: [id, owner] });
-    if (row === undefined || !reachesEndpoint(asking.auth, serializeEndpoint(row))) throw new ApiError('NOT_FOUND');
+    const statement = { name: 'webhook_read_any', text: READ_ANY_ENDPOINT, values: [id] };
+    const [row] = await database.read<EndpointRow>(statement);
+    if (row === undefined) throw new ApiError('NOT_FOUND');
+    await assertReaches(asking, row);
     return row;
   };
 }
@@ -53,8 +52,12 @@ export function createOwnEndpointLoader(database: Database): NonNullable<Route['
  * Creates a loader like `createOwnEndpointLoader`, for routes that change the endpoint or send to it. It also throws FORBIDDEN for an
  * API key that may not manage this endpoint.
  */
-export function createManagedEndpointLoader(database: Database, limits: KeyLimits): NonNullable<Route['load']> {
-  const load = createOwnEndpointLoader(database);
+export function createManagedEndpointLoader(
+  database: Database,
+  limits: KeyLimits,
+  access: Pick<EndpointAccess, 'assertReaches'>,
+): NonNullable<Route['load']> {
+  const load = createOwnEndpointLoader(database, access);
   return async (asking) => {
     const row = (await load(asking)) as EndpointRow;
     limits.assertMayManage(asking, serializeEndpoint(row));
@@ -69,9 +72,10 @@ export function serializeLoadedEndpoint(ctx: RouteContext): ReturnType<typeof se
 
 /** Returns the reader for which a route checks the bodies of the loaded endpoint's deliveries. */
 export function getCallerAudience(ctx: RouteContext): Audience {
+  const row = ctx.doc as EndpointRow;
   return {
-    owner: requireCallerId(ctx),
-    scope: serializeLoadedEndpoint(ctx).scope,
+    ...getOwnerKey(row),
+    scope: serializeEndpoint(row).scope,
     key: isApiKey(ctx.auth) ? ctx.auth : undefined,
   };
 }

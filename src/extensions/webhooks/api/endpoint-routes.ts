@@ -1,6 +1,7 @@
-import type { Host, Route, RouteContext } from '../../../extension/index.ts';
-import { type EndpointRow, serializeEndpoint } from '../endpoints/endpoint.ts';
+import type { ExtensionHost, Route, RouteContext } from '../../../extension/index.ts';
+import { type EndpointRow, getOwnerKey, serializeEndpoint } from '../endpoints/endpoint.ts';
 import type { KeyLimits } from '../endpoints/key-limits.ts';
+import type { FilterChecks } from '../filters/check.ts';
 import { listSubscribableNames } from '../settings/events.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
 import {
@@ -11,12 +12,7 @@ import {
   updateEndpoint,
 } from './change-endpoints.ts';
 import { LIST_ENDPOINTS } from './change-endpoints-sql.ts';
-import {
-  createManagedEndpointLoader,
-  createOwnEndpointLoader,
-  requireCallerId,
-  serializeLoadedEndpoint,
-} from './endpoint-access.ts';
+import { createManagedEndpointLoader, createOwnEndpointLoader, serializeLoadedEndpoint } from './endpoint-access.ts';
 import {
   createEndpointSchema,
   createUrlCheck,
@@ -25,29 +21,46 @@ import {
   rotateSecretSchema,
   updateEndpointSchema,
 } from './endpoint-schemas.ts';
+import type { EndpointAccess } from './organisation-endpoints.ts';
 import { reachesEndpoint } from './portal-grants.ts';
 
 /** The routes of endpoints. All of them respond with 404 for another user's endpoint. */
 export function endpointRoutes(
-  host: Host,
+  host: ExtensionHost,
   accounts: EndpointChangeDependencies['accounts'],
   settings: WebhookSettings,
   limits: KeyLimits,
+  access: EndpointAccess,
+  filters: FilterChecks,
 ): Route[] {
-  const parts = { host, accounts, settings, limits, checkUrl: createUrlCheck(settings) };
+  const parts = { host, accounts, settings, limits, access, checkUrl: createUrlCheck(settings), filters };
   const names = listSubscribableNames(host.resources, Object.keys(settings.events));
   return [...createAndListRoutes(parts, names), ...oneEndpointRoutes(parts, names)];
 }
 
 /** @param names the events that endpoints can subscribe to */
 function createAndListRoutes(parts: EndpointChangeDependencies, names: readonly string[]): Route[] {
-  const { host, settings } = parts;
-  const common = { policy: settings.policy, tags: ['webhooks'] };
+  const { host, settings, access, filters } = parts;
+  const common = { policy: settings.policy, tags: ['webhooks'], organisationKeys: true };
 
   async function listEndpoints(ctx: RouteContext) {
-    const statement = { name: 'webhook_list', text: LIST_ENDPOINTS, values: [requireCallerId(ctx)] };
+    const { id: owner, callerRole } = await access.findOwner(ctx);
+    const statement = { name: 'webhook_list', text: LIST_ENDPOINTS, values: [owner] };
     const rows = await host.database.read<EndpointRow>(statement);
-    return rows.map(serializeEndpoint).filter((endpoint) => reachesEndpoint(ctx.auth, endpoint));
+    const isReached = (row: EndpointRow) => {
+      const { organisationRole } = getOwnerKey(row);
+      if (!reachesEndpoint(ctx.auth, serializeEndpoint(row))) return false;
+      if (typeof organisationRole !== 'string') return callerRole === undefined;
+      return callerRole !== undefined && access.manages(callerRole, organisationRole);
+    };
+    const { text } = host.languages.for(ctx.req);
+    return Promise.all(
+      rows.filter(isReached).map(async (row) => {
+        const endpoint = serializeEndpoint(row);
+        const owner = access.viewerOf(ctx.user, row);
+        return { ...endpoint, filterError: await filters.findError(endpoint, owner, text) };
+      }),
+    );
   }
 
   return [
@@ -78,10 +91,10 @@ function createAndListRoutes(parts: EndpointChangeDependencies, names: readonly 
 
 /** @param names the events that endpoints can subscribe to */
 function oneEndpointRoutes(parts: EndpointChangeDependencies, names: readonly string[]): Route[] {
-  const { host, settings, limits } = parts;
-  const common = { policy: settings.policy, tags: ['webhooks'] };
-  const ownEndpointRoute = { ...common, load: createOwnEndpointLoader(host.database) };
-  const managedEndpointRoute = { ...common, load: createManagedEndpointLoader(host.database, limits) };
+  const { host, settings, limits, access, filters } = parts;
+  const common = { policy: settings.policy, tags: ['webhooks'], organisationKeys: true };
+  const ownEndpointRoute = { ...common, load: createOwnEndpointLoader(host.database, access) };
+  const managedEndpointRoute = { ...common, load: createManagedEndpointLoader(host.database, limits, access) };
   return [
     {
       ...ownEndpointRoute,
@@ -91,7 +104,13 @@ function oneEndpointRoutes(parts: EndpointChangeDependencies, names: readonly st
       errors: ['NOT_FOUND'],
       operationId: 'readWebhook',
       output: endpointShape,
-      handler: serializeLoadedEndpoint,
+      async handler(ctx) {
+        const endpoint = serializeLoadedEndpoint(ctx);
+        return {
+          ...endpoint,
+          filterError: await filters.findError(endpoint, ctx.user!, host.languages.for(ctx.req).text),
+        };
+      },
     },
     {
       ...managedEndpointRoute,

@@ -7,8 +7,10 @@ import {
   newCredentialCode,
   validationError,
 } from '../../../extension/index.ts';
+import { filterSchema, filterShape } from '../endpoints/filter-schema.ts';
 import { SIGNINGS } from '../endpoints/signing.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
+import { headerChangesSchema, newHeadersSchema } from './header-schema.ts';
 
 // Every host name that cannot be called gets the same error. A different error would reveal whether a private name exists.
 const NOT_PUBLIC = 'Must have a public host name';
@@ -98,6 +100,11 @@ const rateLimit = z
   .nullable()
   .meta({ description: 'At most `limit` requests in any `windowSeconds`; further deliveries wait. null: no limit.' });
 
+const as = z.string({ error: 'Must be a role in the organisation, such as org:admin' }).max(100).meta({
+  description:
+    'The role in the organisation, such as `org:admin`: the endpoint receives what a member with this role may read. At most the role of the caller.',
+});
+
 /** Creates the schema of the body of a request to create an endpoint. @param names the events that endpoints can subscribe to */
 export function createEndpointSchema(settings: WebhookSettings, names: readonly string[]) {
   return z.strictObject({
@@ -108,7 +115,10 @@ export function createEndpointSchema(settings: WebhookSettings, names: readonly 
     signing: signing.default('v1'),
     ordered: ordered.default(false),
     rateLimit: rateLimit.default(null),
+    as: as.optional(),
     code: newCredentialCode,
+    headers: newHeadersSchema.optional(),
+    filter: filterSchema.default(null),
   });
 }
 
@@ -125,6 +135,9 @@ export function updateEndpointSchema(settings: WebhookSettings, names: readonly 
       .meta({ description: 'null: unbinds the endpoint from its API key. Only a session may do that.' }),
     ordered: ordered.optional(),
     rateLimit: rateLimit.optional(),
+    as: as.optional(),
+    headers: headerChangesSchema.optional(),
+    filter: filterSchema.optional(),
   });
 }
 
@@ -162,6 +175,23 @@ export const endpointShape = z
       .array(z.string())
       .optional()
       .meta({ description: 'The scopes of that key. They limit what the endpoint receives.' }),
+    organisation: z
+      .string()
+      .optional()
+      .meta({ description: 'The id of the organisation that the endpoint belongs to.' }),
+    as: z
+      .string()
+      .optional()
+      .meta({ description: 'The role in the organisation that decides what the endpoint receives: `org:admin`.' }),
+    headers: z
+      .record(z.string(), z.string())
+      .optional()
+      .meta({ description: 'The custom headers, with masked values such as `••••4e57`. Left out if there are none.' }),
+    filter: filterShape,
+    filterError: z.string().nullable().meta({
+      description:
+        'The first condition of the filter that cannot be used any more, so that no event meets it. null: none.',
+    }),
   })
   .meta({ id: 'Webhook' });
 

@@ -6,10 +6,12 @@ import {
   memoizeAsync,
   type ResourceGateway,
   type Route,
+  type Viewer,
 } from '../../../extension/index.ts';
 import { listSentEvents, listSentResources, TEST_EVENT } from '../settings/events.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
 import { createSample } from './event-samples.ts';
+import type { EndpointAccess } from './organisation-endpoints.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -26,6 +28,13 @@ const eventDetailsShape = eventShape
         'The JSON Schema (2020-12) of the body. Fields that the owner of the endpoint may not see are absent from bodies.',
     }),
     sample: z.record(z.string(), z.unknown()).meta({ description: 'A body with invented values.' }),
+    filters: z.array(z.strictObject({ field: z.string(), operators: z.array(z.string()) })).meta({
+      description:
+        'The fields that you may use in filters of this event, besides those of related records. Empty for events of the app.',
+    }),
+    changed: z.array(z.string()).meta({
+      description: 'The fields that the condition `changed` may contain. Empty unless the event is an update.',
+    }),
   })
   .meta({ id: 'WebhookEvent' });
 
@@ -79,6 +88,7 @@ function listUsualFields({ declaration }: ResourceGateway): Set<string> {
 export function eventCatalogueRoutes(
   host: Pick<ExtensionHost, 'resources' | 'openApiDocument' | 'languages'>,
   settings: Pick<WebhookSettings, 'events' | 'policy'>,
+  access: Pick<EndpointAccess, 'worksInOrganisation' | 'isSentToOrganisations'>,
 ): Route[] {
   const resources = new Map(listSentResources(host.resources).map((gateway) => [gateway.name, gateway]));
   const events = listSentEvents(host.resources, settings.events)
@@ -91,23 +101,34 @@ export function eventCatalogueRoutes(
     const { post } = (document.webhooks as Record<string, { post: Json }>)[name]!;
     const { content } = post.requestBody as { content: Record<string, { schema: Json }> };
     const schema = extractSchema(document, content['application/json']!.schema);
-    const gateway = resources.get(name.slice(0, name.indexOf('.')));
-    const fields = settings.events[name] === undefined && gateway ? listUsualFields(gateway) : undefined;
+    const gateway = findGateway(name);
+    const fields = gateway && listUsualFields(gateway);
     return { name, description, schema, sample: createSample(schema, fields) };
   }
 
-  const common = { method: 'GET', policy: settings.policy, tags: ['webhooks'] } as const;
+  function findGateway(name: string): ResourceGateway | undefined {
+    return settings.events[name] === undefined ? resources.get(name.slice(0, name.indexOf('.'))) : undefined;
+  }
+
+  /** Returns the fields that a user may use in filters of an event. */
+  function listFilterFields(name: string, user: Viewer | undefined) {
+    const { filters, changed } = findGateway(name)?.filterFields({ user }) ?? { filters: [], changed: [] };
+    return { filters, changed: name.endsWith('.updated') ? changed : [] };
+  }
+
+  const common = { method: 'GET', policy: settings.policy, tags: ['webhooks'], organisationKeys: true } as const;
   return [
     {
       ...common,
       path: '/webhooks/events',
-      summary: 'List the events that webhook endpoints can subscribe to',
+      summary: 'List the events that webhook endpoints can subscribe to; in an organisation, those of its endpoints',
       output: eventShape.array(),
       errors: [],
       operationId: 'listWebhookEvents',
-      handler({ req }) {
+      handler({ req, user }) {
         const { members } = host.languages.for(req);
-        return events.map((event) => members(event, ['description']));
+        const isListed = access.worksInOrganisation(user) ? access.isSentToOrganisations : () => true;
+        return events.filter(({ name }) => isListed(name)).map((event) => members(event, ['description']));
       },
     },
     {
@@ -118,11 +139,12 @@ export function eventCatalogueRoutes(
       output: eventDetailsShape,
       errors: ['NOT_FOUND'],
       operationId: 'readWebhookEvent',
-      async handler({ query, req }) {
+      async handler({ query, req, user }) {
         const { name } = query as z.output<typeof eventQuery>;
         const read = readers.get(name);
         if (read === undefined) throw new ApiError('NOT_FOUND', 'There is no event with this name');
-        return host.languages.for(req).members(await read(), ['description']);
+        const details = { ...(await read()), ...listFilterFields(name, user) };
+        return host.languages.for(req).members(details, ['description']);
       },
     },
   ];

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import {
   ApiError,
   DAY_MS,
+  gatewaysByName,
   type Host,
   isId,
   parseCreatedMs,
@@ -12,11 +13,19 @@ import {
 import { DELIVERY_STATUSES, earliestFinishSql, isKeptSql } from '../deliveries/deliveries-sql.ts';
 import type { serializeEndpoint } from '../endpoints/endpoint.ts';
 import { isApiKey, type KeyLimits } from '../endpoints/key-limits.ts';
+import type { FilterChecks } from '../filters/check.ts';
+import {
+  createFilterEvaluator,
+  type FailedCondition,
+  failedConditionShape,
+  translateFailed,
+} from '../filters/evaluate.ts';
 import { listMatchingNames } from '../settings/events.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
 import { type DeliveryRow, readDeliverySql } from './delivery-log-sql.ts';
 import { createOwnEndpointLoader, REQUEST_RATE_LIMIT, serializeLoadedEndpoint } from './endpoint-access.ts';
 import { createEventFinder, type KnownEvent } from './known-events.ts';
+import type { EndpointAccess } from './organisation-endpoints.ts';
 import { reachesEndpoint } from './portal-grants.ts';
 import { type DeliverySerializer, serializeDelivery } from './serialize-delivery.ts';
 
@@ -46,6 +55,7 @@ const REASONS = {
   delivered: 'A delivery of this event to this endpoint exists.',
   created_later: 'The endpoint was created after the event.',
   filtered: 'The endpoint does not currently subscribe to this event.',
+  filter_not_met: 'The event does not meet the current filter of the endpoint.',
   disabled: 'The endpoint is currently disabled.',
   not_readable: 'You cannot currently receive this event: you may not read its data, or its record no longer exists.',
   waiting: 'The event is waiting to be delivered.',
@@ -63,6 +73,8 @@ interface Explanation {
   /** Name of the event, if the caller may read it. */
   name?: string;
   deliveryId?: string;
+  /** The condition of the filter that the event does not meet. */
+  filter?: FailedCondition;
 }
 
 type Endpoint = ReturnType<typeof serializeEndpoint>;
@@ -74,8 +86,21 @@ function createExplainer(
   host: Host,
   settings: WebhookSettings,
   deliverySerializer: Pick<DeliverySerializer, 'readableBodies'>,
+  filters: Pick<FilterChecks, 'viewerOf'>,
 ) {
   const { findDeliveries, findEvent } = createEventFinder(host, settings, deliverySerializer);
+  const gateways = gatewaysByName(host.resources);
+
+  async function findFailedCondition(
+    known: KnownEvent,
+    { filter, scopes }: Endpoint,
+    user: Viewer,
+  ): Promise<FailedCondition | undefined> {
+    const change = filter === null ? undefined : await known.readChange();
+    if (filter === null || change === undefined) return undefined;
+    const viewContext = { user: filters.viewerOf(user, scopes), req: undefined, service: host.service };
+    return createFilterEvaluator(gateways, viewContext).findFailed(filter, change);
+  }
 
   function explainUndelivered(
     { name, at, waitsForEndpoint }: KnownEvent,
@@ -112,7 +137,10 @@ function createExplainer(
     }
     // Check this first: a caller who may not read the event must learn nothing else about it.
     if (!(await known.isReadable())) return { event: id, reason: 'not_readable' };
-    return { event: id, name: known.name, reason: explainUndelivered(known, endpoint) };
+    const reason = explainUndelivered(known, endpoint);
+    const failed = reason === 'filtered' ? undefined : await findFailedCondition(known, endpoint, user);
+    if (failed !== undefined) return { event: id, name: known.name, reason: 'filter_not_met', filter: failed };
+    return { event: id, name: known.name, reason };
   };
 }
 
@@ -122,21 +150,24 @@ export function explainRoute(
   settings: WebhookSettings,
   limits: KeyLimits,
   deliverySerializer: Pick<DeliverySerializer, 'readableBodies'>,
+  filters: Pick<FilterChecks, 'viewerOf'>,
+  access: EndpointAccess,
 ): Route {
   const { database } = host;
-  const explainDelivery = createExplainer(host, settings, deliverySerializer);
+  const explainDelivery = createExplainer(host, settings, deliverySerializer, filters);
   const readText = readDeliverySql(isKeptSql(settings));
   return {
     method: 'GET',
     path: '/webhooks/:id/explain',
     policy: settings.policy,
     tags: ['webhooks'],
+    organisationKeys: true,
     summary: 'Why an event was or was not delivered to a webhook endpoint',
     description:
-      'Deliveries and the creation time of the endpoint are stored facts. Its subscriptions, whether it is enabled, and what you may ' +
+      'Deliveries and the creation time of the endpoint are stored facts. Its subscriptions, its filter, whether it is enabled, and what you may ' +
       'read are evaluated as they are now. For an event that you may not read, the only reason given is `not_readable`.',
     rateLimit: REQUEST_RATE_LIMIT,
-    load: createOwnEndpointLoader(database),
+    load: createOwnEndpointLoader(database, access),
     queryShape: explainQueryShape,
     output: explanationShape,
     errors: ['NOT_FOUND'],
@@ -146,7 +177,7 @@ export function explainRoute(
       const { text } = host.languages.for(ctx.req);
       const endpoint = serializeLoadedEndpoint(ctx);
       if (!isId(eventOrDeliveryId)) throw new ApiError('NOT_FOUND');
-      const { event, reason, name, deliveryId } = await explainDelivery(
+      const { event, reason, name, deliveryId, filter } = await explainDelivery(
         { user: ctx.user!, auth: ctx.auth },
         endpoint,
         eventOrDeliveryId,
@@ -154,7 +185,13 @@ export function explainRoute(
       if (name !== undefined && reason !== 'delivered' && isApiKey(ctx.auth) && !limits.reads(ctx.auth, [name])) {
         return { event, reason: 'not_readable', message: text(REASONS.not_readable) };
       }
-      const explained = { event, reason, message: text(REASONS[reason]), ...(name === undefined ? {} : { name }) };
+      const explained = {
+        event,
+        reason,
+        message: text(REASONS[reason]),
+        ...(name !== undefined && { name }),
+        ...(filter && { filter: translateFailed(filter, text) }),
+      };
       if (deliveryId === undefined) return explained;
       const values = [deliveryId, endpoint.id, earliestFinishSql([deliveryId])];
       const [row] = await database.read<DeliveryRow>({ name: 'webhook_delivery', text: readText, values });
@@ -172,6 +209,7 @@ const explanationShape = z
     reason: z.enum(Object.keys(REASONS) as [Reason, ...Reason[]]),
     message: z.string().meta({ description: 'What the reason means.' }),
     name: z.string().optional(),
+    filter: failedConditionShape.optional(),
     delivery: z
       .strictObject({
         id: z.string(),

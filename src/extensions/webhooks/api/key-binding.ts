@@ -39,7 +39,7 @@ export async function bindToCallingKey(
 }
 
 /**
- * Returns how an update changes the binding of an endpoint. A key that changes its URL or events, or enables it, binds the endpoint to
+ * Returns how an update changes the binding of an endpoint. A key that changes its URL, events or filter, or enables it, binds the endpoint to
  * itself. A session of the owner may remove the binding.
  */
 export async function decideKeyBinding(
@@ -48,12 +48,12 @@ export async function decideKeyBinding(
   endpoint: Endpoint,
 ): Promise<KeyBindingChange> {
   const { auth, input } = ctx;
-  const { url, events: subscribed, enabled, apiKeyId } = input;
+  const { url, events: subscribed, enabled, apiKeyId, filter } = input;
   if (apiKeyId !== undefined && getPortalGrant(auth) !== undefined)
     throw new ApiError('FORBIDDEN', 'A link to the portal cannot change apiKeyId; use a session');
   if (isApiKey(auth)) {
     if (apiKeyId !== undefined) throw new ApiError('FORBIDDEN', 'An API key cannot change apiKeyId; use a session');
-    const redirects = url !== undefined || subscribed !== undefined || enabled === true;
+    const redirects = url !== undefined || subscribed !== undefined || filter !== undefined || enabled === true;
     return redirects ? bindToCallingKey(limits, auth) : KEEP;
   }
   const { apiKeyId: bound } = endpoint;

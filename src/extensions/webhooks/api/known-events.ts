@@ -1,16 +1,19 @@
 import {
   allowsAction,
   gatewaysByName,
+  getOrganisationRole,
   type Host,
   isTransient,
   type ResourceGateway,
   type StoredRecord,
   type Viewer,
+  viewerThroughRelation,
 } from '../../../extension/index.ts';
 import { OUTBOX_COLUMNS, type RawOutboxRow, toOutboxRow } from '../../../platform/work/outbox/table.ts';
 import { isKeptSql } from '../deliveries/deliveries-sql.ts';
 import type { serializeEndpoint } from '../endpoints/endpoint.ts';
 import { type OutgoingEvent, OWN_ROW_NAME, readOutgoingEvent } from '../engine/fanout/outgoing-event.ts';
+import type { FilteredEvent } from '../filters/evaluate.ts';
 import { listSentResources, TEST_EVENT } from '../settings/events.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
 import type { DeliverySerializer } from './serialize-delivery.ts';
@@ -66,9 +69,17 @@ export interface KnownEvent {
   waitsForEndpoint: boolean;
   /** The record that the event is about, or the owner of an app event. Parts that are not stored are undefined. */
   about?: { resource: string; record: StoredRecord | undefined } | { owner: string | null };
-  /** Whether a fan-out would deliver the event to the endpoint now. */
+  /** Whether the endpoint's owner would receive the event now, if the endpoint subscribes to it and has no filter. */
   isReadable(): Promise<boolean>;
+  /** Reads the change that filters decide on; undefined if the event is about no record, or the owner may not read it. */
+  readChange(): Promise<KnownChange | undefined>;
 }
+
+/** A change of a record, as filters evaluate it. */
+export type KnownChange = FilteredEvent & {
+  /** Whether the changed fields are known. */
+  knowsChangedFields: boolean;
+};
 
 /** Finds events by what is stored about them. */
 export interface EventFinder {
@@ -105,6 +116,8 @@ async function wouldFanOutDeliver(
     if ('owner' in event) return scope === 'global' || event.owner === user.id;
     const gateway = gateways.get(event.resource);
     if (gateway === undefined || event.record === undefined) return false;
+    // The endpoint of an organisation gets only records of organisations, even if others are public.
+    if (viewerThroughRelation(user, gateway.name) === undefined) return false;
     return await (scope === 'global'
       ? gateway.inScope(event.record, viewContext)
       : gateway.readableBy(event.record, viewContext));
@@ -116,13 +129,36 @@ async function wouldFanOutDeliver(
   }
 }
 
+/** Returns a change of a record of which only the result is known, not which fields an update changed. */
+export function toKnownChange(name: string, gateway: ResourceGateway, record: StoredRecord): KnownChange {
+  const isUpdate = name.endsWith('.updated');
+  return { name, gateway, record, hasChanged: () => isUpdate, knowsChangedFields: !isUpdate };
+}
+
+/**
+ * Reads a change of a record from the body of its delivery, as the owner of the endpoint saw it; undefined for other events.
+ *
+ * @param gateways the resources by name, with their former names
+ */
+export function readChangeFromBody(
+  gateways: ReadonlyMap<string, ResourceGateway>,
+  published: WebhookSettings['events'],
+  name: string,
+  body: string,
+): KnownChange | undefined {
+  const gateway = Object.hasOwn(published, name) ? undefined : gateways.get(name.slice(0, name.indexOf('.')));
+  const { data } = JSON.parse(body) as { data?: Record<string, unknown> | null };
+  if (gateway === undefined || typeof data !== 'object' || data === null) return undefined;
+  return toKnownChange(name, gateway, gateway.fromSerialized(data));
+}
+
 const toRecordOrOwner = (event: OutgoingEvent) =>
   event.gateway === undefined ? { owner: event.owner } : { resource: event.gateway.name, record: event.record };
 
 /** Creates the finder of events. */
 export function createEventFinder(
   host: Pick<Host, 'database' | 'service' | 'resources' | 'log'>,
-  settings: Pick<WebhookSettings, 'globalPolicy' | 'keepDeliveriesDays'>,
+  settings: Pick<WebhookSettings, 'globalPolicy' | 'keepDeliveriesDays' | 'events'>,
   { readableBodies }: Pick<DeliverySerializer, 'readableBodies'>,
 ): EventFinder {
   const { database, service, log } = host;
@@ -148,6 +184,7 @@ export function createEventFinder(
       waitsForEndpoint,
       about,
       isReadable: () => wouldFanOutDeliver(fanOut, endpoint, user, about),
+      readChange: async () => (event.gateway === undefined ? undefined : { ...event, knowsChangedFields: true }),
     };
   }
 
@@ -164,6 +201,7 @@ export function createEventFinder(
       waitsForEndpoint: false,
       about,
       isReadable: () => wouldFanOutDeliver(fanOut, endpoint, user, about),
+      readChange: async () => undefined,
     };
   }
 
@@ -173,9 +211,19 @@ export function createEventFinder(
     if (first === undefined) return undefined;
     const [id, , , deliveryId, name, at] = first;
     if (name === TEST_EVENT) return undefined;
-    const audience = { owner: user.id, scope: endpoint.scope };
-    const isReadable = async () => (await readableBodies(audience, [deliveryId])).has(deliveryId);
-    return { id, name, at, waitsForEndpoint: false, isReadable };
+    const audience = { owner: user.id, organisationRole: getOrganisationRole(user), scope: endpoint.scope };
+    const readBody = async () => (await readableBodies(audience, [deliveryId])).get(deliveryId);
+    return {
+      id,
+      name,
+      at,
+      waitsForEndpoint: false,
+      isReadable: async () => (await readBody()) !== undefined,
+      async readChange() {
+        const body = await readBody();
+        return body === undefined ? undefined : readChangeFromBody(gateways, settings.events, name, body);
+      },
+    };
   }
 
   return {

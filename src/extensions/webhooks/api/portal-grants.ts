@@ -4,24 +4,33 @@ import { ApiError, type Auth } from '../../../extension/index.ts';
 export interface PortalGrant {
   /** The id of the link, for the audit trail. */
   id: string;
-  userId: string;
+  /** The user for whom the link was created; undefined if code, or a key, created it for an organisation. */
+  userId: string | undefined;
   /** Epoch milliseconds. */
   expiresAt: number;
-  /** The proof of the user's password when the link was created: the link ends with the password. */
+  /** The proof of the user's password when the link was created: the link ends with the password. Empty without a user. */
   proof: string;
   /** The session that the link ends with; undefined if no session of the user requested the link. */
   session: string | undefined;
-  /** The only endpoint that the link reaches; undefined: all endpoints of the user. */
+  /** The only endpoint that the link reaches; undefined: all endpoints of the user or organisation. */
   endpointId: string | undefined;
   /** Whether the link reaches endpoints of scope `global`. */
   includeGlobal: boolean;
+  /** The organisation whose endpoints the link reaches, and the role as which; undefined: the link reaches the endpoints of the user. */
+  organisation?: { id: string; role: string } | undefined;
+  /** The API key of the organisation that requested the link, which ends with the key. */
+  keyId?: string | undefined;
 }
 
 const grants = new WeakMap<Auth, PortalGrant>();
 
 /** Creates the `auth` of a request with a link to the portal. */
 export function createPortalAuth(grant: PortalGrant): Auth {
-  const auth: Auth = { via: 'portal', scopes: [], id: grant.id };
+  const { id, organisation } = grant;
+  const auth: Auth = {
+    ...{ via: 'portal', scopes: [], id },
+    ...(organisation !== undefined && { organisation: organisation.id, organisationRole: organisation.role }),
+  };
   grants.set(auth, grant);
   return auth;
 }

@@ -12,6 +12,7 @@ import {
   requireEnabledEndpoint,
   serializeLoadedEndpoint,
 } from './endpoint-access.ts';
+import type { EndpointAccess } from './organisation-endpoints.ts';
 
 // Tolerance for clients that compute the start of the retention period and send it a moment later.
 const MOMENT_MS = 60_000;
@@ -54,9 +55,10 @@ export function recoveryRoutes(
   settings: WebhookSettings,
   limits: KeyLimits,
   { begin, resendPage }: Recoveries,
+  access: EndpointAccess,
 ): Route[] {
   const { database } = host;
-  const common = { policy: settings.policy, tags: ['webhooks'] };
+  const common = { policy: settings.policy, tags: ['webhooks'], organisationKeys: true };
 
   async function readRecovery(id: string, endpointId: string): Promise<RecoveryRow> {
     const [row] = await database.read<RecoveryRow>({ text: READ_RECOVERY, values: [id, endpointId] });
@@ -82,7 +84,7 @@ export function recoveryRoutes(
   return [
     {
       ...common,
-      load: createManagedEndpointLoader(database, limits),
+      load: createManagedEndpointLoader(database, limits, access),
       method: 'POST',
       path: '/webhooks/:id/recover',
       summary: 'Resend all deliveries that have failed since a given time',
@@ -101,7 +103,7 @@ export function recoveryRoutes(
     },
     {
       ...common,
-      load: createOwnEndpointLoader(database),
+      load: createOwnEndpointLoader(database, access),
       method: 'GET',
       path: '/webhooks/:id/recoveries/:recoveryId',
       summary: 'Get the progress of a recovery',

@@ -8,12 +8,7 @@ import { NOT_READABLE } from '../engine/readability/readability.ts';
 import { TEST_EVENT } from '../settings/events.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
 import { type DeliveryRow, INSERT_TEST, readDeliverySql, refuseDeliverySql, sendAgainSql } from './delivery-log-sql.ts';
-import {
-  endpointDisabledError,
-  getCallerAudience,
-  requireCallerId,
-  requireEnabledEndpoint,
-} from './endpoint-access.ts';
+import { endpointDisabledError, getCallerAudience, requireEnabledEndpoint, requireOwnerId } from './endpoint-access.ts';
 import type { DeliverySerializer } from './serialize-delivery.ts';
 
 /** ms for a worker to claim a requested delivery (up to three seconds if it holds the endpoint's lease) and to write the result. */
@@ -73,7 +68,7 @@ export function createTestSender(
     const inserted = await database.write({ text: INSERT_TEST, values });
     // The endpoint was disabled or deleted a moment ago.
     if (inserted.length === 0) throw endpointDisabledError();
-    await requestDelivery(database, queues, { id: endpointId, owner: requireCallerId(ctx) }, id);
+    await requestDelivery(database, queues, { id: endpointId, owner: requireOwnerId(ctx) }, id);
     return serializeRow(serializer, ctx, await awaitAttempt(id, endpointId, () => ctx.res.closed));
   };
 }
@@ -123,7 +118,7 @@ export function createDeliveryRetrier(
       ? await changeDelivery(sendAgainText, values)
       : await changeDelivery(refuseText, values, [NOT_READABLE]);
     const delivery = await serializeRow(serializer, ctx, row);
-    const endpoint = { id: endpointId, owner: requireCallerId(ctx) };
+    const endpoint = { id: endpointId, owner: requireOwnerId(ctx) };
     // Not always the requested delivery: another one of the same event may already wait.
     if (delivery.status === 'pending') await requestDelivery(database, queues, endpoint, delivery.id);
     return delivery;

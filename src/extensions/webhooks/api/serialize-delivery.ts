@@ -60,7 +60,7 @@ export interface DeliverySerializer {
 }
 
 /** Groups the ids of deliveries. The bodies of a group are small enough to be in memory together. */
-function groupIdsByBodySize(rows: readonly DeliveryRow[]): string[][] {
+export function groupIdsByBodySize(rows: readonly DeliveryRow[]): string[][] {
   const groups: string[][] = [];
   let room = 0;
   for (const [id, , , , , , , , , , bytes] of rows) {

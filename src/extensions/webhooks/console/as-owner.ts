@@ -2,19 +2,20 @@ import {
   ApiError,
   allowsAction,
   compilePolicy,
-  type Host,
+  type ExtensionHost,
+  getOrganisationRole,
   isAccountActive,
   isId,
   isTransient,
-  type ResourceGateway,
   type Route,
   type RouteContext,
-  type StoredRecord,
+  type Viewer,
   validationError,
 } from '../../../extension/index.ts';
 import { createOwnerContext, type OwnerRequest } from '../endpoints/administrators.ts';
-import { type EndpointRow, serializeEndpoint } from '../endpoints/endpoint.ts';
+import { type EndpointRow, getOwnerKey, serializeEndpoint } from '../endpoints/endpoint.ts';
 import { READ_ANY_ENDPOINT } from '../endpoints/endpoints-sql.ts';
+import type { EndpointOwners } from '../endpoints/owners.ts';
 import type { AdministeredEndpoint } from './responses.ts';
 
 /** Serializes an endpoint for an administrator. */
@@ -25,15 +26,19 @@ export function serializeForAdministrator(row: EndpointRow): AdministeredEndpoin
 /** An endpoint with its owner. */
 export interface LoadedEndpoint {
   row: EndpointRow;
-  owner: StoredRecord;
+  owner: Viewer;
 }
 
 /** Carries out the routes of the API for the owners of endpoints, so that the same rules and limits apply as for requests of the owners. */
 export interface OwnerRoutes {
   /** @throws ApiError NOT_FOUND */
   load(id: string | undefined): Promise<LoadedEndpoint>;
-  /** @throws ApiError VALIDATION_ERROR for a user who does not exist */
-  loadNewOwner(id: string): Promise<StoredRecord>;
+  /**
+   * Loads the user or the organisation for which an endpoint is created. The organisation acts with the most powerful role.
+   *
+   * @throws ApiError VALIDATION_ERROR if there is none
+   */
+  loadNewOwner(id: string): Promise<Viewer>;
   /**
    * Carries out a route. A route that changes something needs an owner whose account is active and who meets the policy of the route.
    *
@@ -46,15 +51,20 @@ export interface OwnerRoutes {
 }
 
 /** Operations that are possible for every owner: administrators watch and delete the endpoints of owners who lost their access, too. */
-const FOR_EVERY_OWNER = new Set(['deleteWebhook', 'readWebhookRecovery', 'listWebhookDeliveries']);
+const FOR_EVERY_OWNER = new Set([
+  'deleteWebhook',
+  'readWebhookRecovery',
+  'listWebhookDeliveries',
+  'readWebhookStatistics',
+]);
 
 const inactiveOwnerError = () =>
   new ApiError('CONFLICT', 'The account of the owner is not active, so this is not possible');
 
 /** @param routes the routes of webhooks */
 export function createOwnerRoutes(
-  { database, log }: Pick<Host, 'database' | 'log'>,
-  users: Pick<ResourceGateway, 'load'>,
+  { database, log, organisationAccess }: Pick<ExtensionHost, 'database' | 'log' | 'organisationAccess'>,
+  owners: Pick<EndpointOwners, 'load'>,
   routes: readonly Route[],
 ): OwnerRoutes {
   const operations = new Map(
@@ -68,8 +78,8 @@ export function createOwnerRoutes(
     if (!isId(id)) throw new ApiError('NOT_FOUND');
     const statement = { name: 'webhook_read_any', text: READ_ANY_ENDPOINT, values: [id] };
     const [row] = await database.read<EndpointRow>(statement);
-    const [owner] = row === undefined ? [] : await users.load([row[1]]);
-    // The relay removes the endpoints of deleted users within seconds.
+    const owner = row && (await owners.load(getOwnerKey(row)));
+    // The relay removes the endpoints of deleted owners within seconds.
     if (row === undefined || owner === undefined) throw new ApiError('NOT_FOUND');
     return { row, owner };
   };
@@ -80,8 +90,10 @@ export function createOwnerRoutes(
     log.error({ err: error }, 'the policy of webhooks threw for the owner of an endpoint');
   }
 
-  async function assertAllowed(operationId: string, ctx: RouteContext, user: StoredRecord): Promise<void> {
+  async function assertAllowed(operationId: string, ctx: RouteContext, user: Viewer): Promise<void> {
     if (FOR_EVERY_OWNER.has(operationId)) return;
+    // The roles in an organisation decide instead of the setting.
+    if (getOrganisationRole(user) !== undefined) return;
     if (!isAccountActive(user)) throw inactiveOwnerError();
     const { policy, action } = operations.get(operationId)!;
     const args = { user, action, doc: undefined, req: undefined, service: ctx.service };
@@ -103,8 +115,11 @@ export function createOwnerRoutes(
   return {
     load,
     async loadNewOwner(id) {
-      const [owner] = await users.load([id]);
-      if (owner === undefined) throw validationError({ owner: 'There is no user with this id' });
+      const organisationRole = organisationAccess()?.roles[0];
+      const owner =
+        (await owners.load({ owner: id })) ??
+        (organisationRole && (await owners.load({ owner: id, organisationRole })));
+      if (!owner) throw validationError({ owner: 'There is no user with this id' });
       return owner;
     },
     perform,

@@ -55,6 +55,7 @@ type ListRow = [
   nextAttemptAt: string | null,
   url: string,
   owner: string,
+  organisationRole: string | null,
 ];
 
 /**
@@ -76,10 +77,10 @@ function listStatement(isKept: string, { status, event, after, limit }: z.output
       (select ${LIST_COLUMNS}, d.status, null::timestamptz from webhook_delivery_log d where ${before} and ${isKept}
         order by d.id desc limit $2)) d
     order by d.id desc limit $2)
-  (select d.*, e.url, e.owner_id from searched d join webhook_endpoints e on e.id = d.endpoint_id
+  (select d.*, e.url, e.owner_id, e.organisation_role from searched d join webhook_endpoints e on e.id = d.endpoint_id
     where e.removed_at is null ${conditions.join(' ')} order by d.id desc limit $1)
   union all
-  select case when count(*) = $2 then min(id) end, null, null, null, null, null, null, null, null, null, null from searched`;
+  select case when count(*) = $2 then min(id) end, null, null, null, null, null, null, null, null, null, null, null from searched`;
   return { text, values };
 }
 
@@ -95,6 +96,7 @@ const toListItem = ([
   next,
   url,
   owner,
+  organisationRole,
 ]: ListRow): Delivery => ({
   id,
   type,
@@ -105,7 +107,7 @@ const toListItem = ([
   durationMs,
   error,
   nextAttemptAt: status === 'pending' ? next : null,
-  endpoint: { id: endpoint, url, owner },
+  endpoint: { id: endpoint, url, owner, ...(organisationRole !== null && { as: `org:${organisationRole}` }) },
 });
 
 /** Finds a delivery of any endpoint. $1 delivery, $2 see `earliestFinishSql`. Uses the primary keys. */

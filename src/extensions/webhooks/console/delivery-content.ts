@@ -3,10 +3,11 @@ import { DecryptionError, type Host } from '../../../extension/index.ts';
 import type { DeliveryRow } from '../api/delivery-log-sql.ts';
 import type { DeliverySerializer } from '../api/serialize-delivery.ts';
 import { truncateToBytes } from '../deliveries/message.ts';
+import { getOwnerKey } from '../endpoints/endpoint.ts';
 import { OLD_SECRETS } from '../endpoints/endpoints-sql.ts';
 import { createSignatureHeader, createSigningKeyCache } from '../endpoints/signing.ts';
 import { type LoadedEndpoint, serializeForAdministrator } from './as-owner.ts';
-import type { DeliveryContent } from './responses.ts';
+import type { AdministeredEndpoint, DeliveryContent } from './responses.ts';
 
 /** Maximum bytes of a body that the console shows. */
 const SHOWN_BYTES = 64 * 1024;
@@ -32,7 +33,11 @@ export function createContentReader(
     }
   }
 
-  async function createHeaders(endpointId: string, row: DeliveryRow, body: string) {
+  async function createHeaders(
+    { id: endpointId, headers: custom }: AdministeredEndpoint,
+    row: DeliveryRow,
+    body: string,
+  ): Promise<DeliveryContent['headers']> {
     const last = row[11].at(-1);
     const keys = last && (await readKeys(endpointId));
     if (last === undefined || keys === undefined) return null;
@@ -43,19 +48,20 @@ export function createContentReader(
       'webhook-id': row[2],
       'webhook-timestamp': String(seconds),
       'webhook-signature': createSignatureHeader(keys, row[2], seconds, body),
+      ...custom,
     };
   }
 
-  return async ({ row, owner, delivery }) => {
-    const { id: endpointId, scope } = serializeForAdministrator(row);
+  return async ({ row, delivery }) => {
+    const endpoint = serializeForAdministrator(row);
     const [id] = delivery;
-    const body = (await readableBodies({ owner: owner.id, scope }, [id])).get(id);
+    const body = (await readableBodies({ ...getOwnerKey(row), scope: endpoint.scope }, [id])).get(id);
     if (body === undefined) return undefined;
     const shown = truncateToBytes(body, SHOWN_BYTES);
     return {
       body: shown,
       isBodyCut: shown.length < body.length,
-      headers: await createHeaders(endpointId, delivery, body),
+      headers: await createHeaders(endpoint, delivery, body),
       response: decryptResponseOrNull(delivery),
     };
   };

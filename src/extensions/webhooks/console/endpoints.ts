@@ -12,14 +12,16 @@ import {
   withMeta,
 } from '../../../extension/index.ts';
 import { createEndpointSchema, rotateSecretSchema, updateEndpointSchema } from '../api/endpoint-schemas.ts';
+import { filterTestSchema } from '../api/filter-test.ts';
 import { recoveryRequestSchema } from '../api/recovery-routes.ts';
 import { ENDPOINT_COLUMNS, type EndpointRow, getStateOfRow } from '../endpoints/endpoint.ts';
 import { ENDPOINT_STATE, ENDPOINT_STATES } from '../endpoints/endpoint-state.ts';
+import type { FilterChecks } from '../filters/check.ts';
 import { listSubscribableNames } from '../settings/events.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
 import { type OwnerRoutes, serializeForAdministrator } from './as-owner.ts';
 import type { Endpoint, ListedEndpoint } from './responses.ts';
-import { type DeliveryStatistics, rangeQuery } from './statistics.ts';
+import type { DeliveryStatistics } from './statistics.ts';
 
 const MAX_LIMIT = 100;
 const id = z.string().refine(isId, { error: 'Must be an id' });
@@ -94,12 +96,18 @@ async function listEndpoints(database: Database, statistics: DeliveryStatistics,
   return withMeta(page, { limit: query.limit, next });
 }
 
-async function readEndpoint(database: Database, as: OwnerRoutes, { params }: RouteContext): Promise<Endpoint> {
+async function readEndpoint(
+  { database, languages }: Pick<Host, 'database' | 'languages'>,
+  as: OwnerRoutes,
+  filters: FilterChecks,
+  { params, req }: RouteContext,
+): Promise<Endpoint> {
   const { row, owner } = await as.load(params.id);
   const [details] = await database.readSlowly<DetailsRow>({ text: READ_DETAILS, values: [row[0]] });
   const [slow = false, oldSecretUntil = null, waiting = 0, nextAttemptAt = null, recovery = null] = details ?? [];
+  const endpoint = serializeForAdministrator(row);
   return {
-    ...serializeForAdministrator(row),
+    ...endpoint,
     state: getStateOfRow(row),
     isOwnerActive: isAccountActive(owner),
     slow,
@@ -107,16 +115,18 @@ async function readEndpoint(database: Database, as: OwnerRoutes, { params }: Rou
     waiting,
     nextAttemptAt,
     recovery,
+    filterError: await filters.findError(endpoint, owner, languages.for(req).text),
   };
 }
 
 /** The routes of endpoints, for administrators. */
 export function endpointConsoleRoutes(
-  host: Pick<Host, 'database' | 'resources'>,
+  host: Pick<Host, 'database' | 'resources' | 'languages'>,
   settings: WebhookSettings,
   as: OwnerRoutes,
   statistics: DeliveryStatistics,
   { confirmNewCredential }: Pick<Accounts, 'confirmNewCredential'>,
+  filters: FilterChecks,
 ): ConsoleRoute[] {
   const { database } = host;
   const names = listSubscribableNames(host.resources, Object.keys(settings.events));
@@ -145,7 +155,7 @@ export function endpointConsoleRoutes(
       recordedAs: ({ input }) => ({ resource: 'webhook', record: null, details: { owner: input.owner } }),
       handler: createEndpoint,
     },
-    { method: 'GET', path: '/endpoints/:id', handler: (ctx) => readEndpoint(database, as, ctx) },
+    { method: 'GET', path: '/endpoints/:id', handler: (ctx) => readEndpoint(host, as, filters, ctx) },
     {
       method: 'PATCH',
       path: '/endpoints/:id',
@@ -161,15 +171,7 @@ export function endpointConsoleRoutes(
       recordedAs,
       handler: as.handle('deleteWebhook'),
     },
-    {
-      method: 'GET',
-      path: '/endpoints/:id/chart',
-      query: rangeQuery,
-      async handler({ params, query }) {
-        const { row } = await as.load(params.id);
-        return statistics.endpoint(row[0], (query as unknown as z.output<typeof rangeQuery>).range);
-      },
-    },
+    { method: 'GET', path: '/endpoints/:id/statistics', handler: as.handle('readWebhookStatistics') },
     ...actionRoutes(settings, as, confirmSecret),
   ];
 }
@@ -189,6 +191,14 @@ function actionRoutes(
       check: confirmSecret,
       recordedAs,
       handler: as.handle('rotateWebhookSecret'),
+    },
+    {
+      method: 'POST',
+      path: '/endpoints/:id/filter/test',
+      input: filterTestSchema,
+      action: 'filterTested',
+      recordedAs,
+      handler: as.handle('testWebhookFilter'),
     },
     { method: 'POST', path: '/endpoints/:id/test', action: 'testSent', recordedAs, handler: as.handle('testWebhook') },
     {

@@ -7,7 +7,7 @@ import {
   parseCreatedMs,
   type Viewer,
 } from '../../../extension/index.ts';
-import type { EventFinder, KnownEvent } from '../api/known-events.ts';
+import { type EventFinder, type KnownChange, type KnownEvent, toKnownChange } from '../api/known-events.ts';
 import { earliestFinishSql, isKeptSql } from '../deliveries/deliveries-sql.ts';
 import type { DeletedRecords } from '../engine/readability/deleted-records.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
@@ -27,6 +27,12 @@ type EventRow = [eventId: string, type: string, createdAt: string, body: string]
 function recordIdIn(body: string): string | null {
   const { data } = (body === '' ? {} : JSON.parse(body)) as { data?: { id?: unknown } | null };
   return isId(data?.id) ? data.id : null;
+}
+
+/** Returns the change of an event by the current state of its record. */
+export function toChange(name: string, subject: Subject): KnownChange | undefined {
+  if (subject === undefined || 'owner' in subject || subject.record === undefined) return undefined;
+  return toKnownChange(name, subject.gateway, subject.record);
 }
 
 /** Finds what is stored about an event, for its explanation. */
@@ -84,11 +90,25 @@ export function createQuestionFinder(
           'NOT_FOUND',
           'Nothing is stored about this event. Events that matched no endpoint are not stored: ask by record instead',
         );
-      return { event, name: '', at: new Date(parseCreatedMs(given)).toISOString(), waits: false, subject: undefined };
+      return {
+        event,
+        name: '',
+        at: new Date(parseCreatedMs(given)).toISOString(),
+        waits: false,
+        subject: undefined,
+        change: undefined,
+      };
     }
     const type = known?.name ?? delivered![1];
     const subject = toSubject(known?.about) ?? (await loadSubject(type, await findRecordId(delivered, rows)));
-    return { event, name: type, at: known?.at ?? delivered![2], waits: known?.waitsForEndpoint ?? false, subject };
+    return {
+      event,
+      name: type,
+      at: known?.at ?? delivered![2],
+      waits: known?.waitsForEndpoint ?? false,
+      subject,
+      change: (await known?.readChange()) ?? toChange(type, subject),
+    };
   }
 
   /** The id of the record that an event is about, by the body of a delivery; null if the body is encrypted. */

@@ -1,5 +1,6 @@
 import {
   allowsAction,
+  gatewaysByName,
   type Host,
   isAccountActive,
   isTransient,
@@ -7,7 +8,10 @@ import {
   type StoredRecord,
   type Viewer,
 } from '../../../extension/index.ts';
+import type { KnownChange } from '../api/known-events.ts';
 import { type KeyLimits, toBoundKey } from '../endpoints/key-limits.ts';
+import type { FilterChecks } from '../filters/check.ts';
+import { createFilterEvaluator, type FailedCondition } from '../filters/evaluate.ts';
 import { listMatchingNames, listSubscribableNames, TEST_EVENT } from '../settings/events.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
 import type { AdministeredEndpoint, Rule } from './responses.ts';
@@ -26,10 +30,12 @@ export interface Question {
   at: string | null;
   waits: boolean;
   subject: Subject;
+  /** The change that filters decide on; undefined if it is not known. */
+  change: KnownChange | undefined;
 }
 
 const DISABLED: Record<string, string> = {
-  gone: 'its receiver responded with 410',
+  gone: 'its receiver wants no more messages (410, or webhook-delivery: disable)',
   failing: 'too many deliveries in a row failed',
   manual: 'a user disabled it',
   password_reset: 'its owner got a new password',
@@ -196,18 +202,47 @@ async function accessRules(
   return [...rules, ...(await recordRules(host, subject, { scope }, viewContext))];
 }
 
+const failedText = ({ event, condition, error }: FailedCondition) =>
+  error === null
+    ? `The event does not meet "${condition}" of the filter for ${event}`
+    : `The condition "${condition}" of the filter for ${event} cannot be used: ${error}`;
+
+/** Creates the check of an endpoint's filter. */
+function createFilterRules(
+  { resources, service }: Pick<Host, 'resources' | 'service'>,
+  { viewerOf }: Pick<FilterChecks, 'viewerOf'>,
+): (question: Question, endpoint: AdministeredEndpoint, owner: Viewer) => Promise<Rule[]> {
+  const gateways = gatewaysByName(resources);
+  return async ({ change, subject }, { filter, scopes }, owner) => {
+    // Events that the app publishes have no record to filter by.
+    if (filter === null || subject === undefined || 'owner' in subject) return [];
+    const rule = 'Filter';
+    if (change === undefined)
+      return [{ rule, result: 'unknown', text: 'The record is not known, so the filter cannot be evaluated' }];
+    const viewContext = { user: viewerOf(owner, scopes), req: undefined, service };
+    const failed = await createFilterEvaluator(gateways, viewContext).findFailed(filter, change);
+    if (failed !== undefined) return [{ rule, result: 'fail', text: failedText(failed) }];
+    if (!change.knowsChangedFields && Object.values(filter).some((conditions) => Array.isArray(conditions.changed)))
+      return [{ rule, result: 'unknown', text: 'Which fields the update changed is not known' }];
+    return [{ rule, result: 'pass', text: 'The record meets the filter of the endpoint' }];
+  };
+}
+
 /** Creates the check of all rules. */
 export function createRuleCheck(
   host: Pick<Host, 'resources' | 'service' | 'log'>,
   settings: Pick<WebhookSettings, 'globalPolicy' | 'events'>,
   limits: Pick<KeyLimits, 'ended' | 'reads'>,
+  filters: Pick<FilterChecks, 'viewerOf'>,
 ): CheckRules {
   const names = new Set(listSubscribableNames(host.resources, Object.keys(settings.events)));
+  const filterRules = createFilterRules(host, filters);
   return async (question, endpoint, owner) => {
     const rules = endpointRules(names, question, endpoint, owner);
     if (question.name === TEST_EVENT) return rules;
     rules.push(...(await keyRules(limits, endpoint, question.name)));
     rules.push(...(await accessRules(host, settings, question.subject, endpoint, owner)));
+    rules.push(...(await filterRules(question, endpoint, owner)));
     return rules;
   };
 }

@@ -4,9 +4,10 @@ import type { EventFinder } from '../api/known-events.ts';
 import { isKeptSql } from '../deliveries/deliveries-sql.ts';
 import type { KeyLimits } from '../endpoints/key-limits.ts';
 import type { DeletedRecords } from '../engine/readability/deleted-records.ts';
+import type { FilterChecks } from '../filters/check.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
 import { type OwnerRoutes, serializeForAdministrator } from './as-owner.ts';
-import { createQuestionFinder } from './explain-questions.ts';
+import { createQuestionFinder, toChange } from './explain-questions.ts';
 import { createRuleCheck, type Question } from './explain-rules.ts';
 import type { ExplainedDelivery, Explanation, Rule } from './responses.ts';
 
@@ -59,29 +60,34 @@ function explainVerdict(question: Question, rules: readonly Rule[], deliveries: 
 export function createAdministratorExplainer(
   host: Pick<Host, 'database' | 'resources' | 'service' | 'log' | 'languages'>,
   settings: WebhookSettings,
-  parts: { as: OwnerRoutes; finder: EventFinder; deleted: Pick<DeletedRecords, 'read'>; limits: KeyLimits },
+  parts: {
+    as: OwnerRoutes;
+    finder: EventFinder;
+    deleted: Pick<DeletedRecords, 'read'>;
+    limits: KeyLimits;
+    filters: FilterChecks;
+  },
 ): (ctx: RouteContext) => Promise<Explanation> {
   const { database } = host;
-  const { as, finder, deleted, limits } = parts;
+  const { as, finder, deleted, limits, filters } = parts;
   const { findQuestion, loadSubject } = createQuestionFinder(host, settings, finder, deleted);
-  const checkRules = createRuleCheck(host, settings, limits);
+  const checkRules = createRuleCheck(host, settings, limits, filters);
   const deliveriesText = FIND_DELIVERIES(isKeptSql(settings));
+
+  async function askAboutRecord(event: string, recordId: string): Promise<Question> {
+    const subject = await loadSubject(event, recordId);
+    return { event: null, name: event, at: null, waits: false, subject, change: toChange(event, subject) };
+  }
 
   return async (ctx) => {
     const { text: translate } = host.languages.for(ctx.req);
     const query = ctx.query as unknown as z.output<typeof explainQuery>;
     const { row, owner } = await as.load(query.endpoint);
     const endpoint = serializeForAdministrator(row);
-    const question: Question =
+    const question =
       query.event !== undefined
         ? await findQuestion(query.event, endpoint, owner)
-        : {
-            event: null,
-            name: query.name!,
-            at: null,
-            waits: false,
-            subject: await loadSubject(query.name!, query.record!),
-          };
+        : await askAboutRecord(query.name!, query.record!);
     const { event, name: type } = question;
     if (type === '') {
       const text = translate(

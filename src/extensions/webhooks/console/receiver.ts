@@ -13,6 +13,7 @@ import {
 } from '../../../extension/index.ts';
 import { createEndpointSchema } from '../api/endpoint-schemas.ts';
 import { secretEncryptionContext } from '../endpoints/endpoint.ts';
+import type { HeaderList } from '../endpoints/headers.ts';
 import { listSubscribableNames } from '../settings/events.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
 import type { OwnerRoutes } from './as-owner.ts';
@@ -41,7 +42,7 @@ interface ReceiverParts {
 
 /** Reads the endpoint whose URL ends with a path. $1 path. Only for development: it reads all endpoints. */
 const FIND_BY_PATH = `
-  select id, secret from webhook_endpoints where right(url, length($1)) = $1 and removed_at is null order by id limit 1`;
+  select id, secret, header_masks from webhook_endpoints where right(url, length($1)) = $1 and removed_at is null order by id limit 1`;
 
 /**
  * Refuses requests from other machines, and from pages: browsers send `Origin` or `Sec-Fetch-Site` with requests to other sites, but the
@@ -107,12 +108,17 @@ export function createReceiver(
     const name = params.name!;
     if (!NAME.test(name)) throw new ApiError('NOT_FOUND');
     const values = [`${PATH}/${name}`];
-    const [found] = await database.readSlowly<[id: string, secret: string]>({ text: FIND_BY_PATH, values });
+    const [found] = await database.readSlowly<[id: string, secret: string, masks: HeaderList | null]>({
+      text: FIND_BY_PATH,
+      values,
+    });
     if (found === undefined) throw new ApiError('NOT_FOUND', 'No endpoint leads to this receiver');
-    const [endpoint, stored] = found;
+    const [endpoint, stored, masks] = found;
     const body = await readBody(req);
     const [secret] = keyring.decrypt(stored, secretEncryptionContext(endpoint)).split(' ');
     const headers = Object.fromEntries(Object.entries(req.headers).map(([key, value]) => [key, String(value)]));
+    // Nobody reads the values of custom headers in the console.
+    for (const [header, mask] of masks ?? []) headers[header.toLowerCase()] = mask;
     const answer = inbox.answerOf(name);
     const status = ANSWERS[answer];
     const at = new Date().toISOString();

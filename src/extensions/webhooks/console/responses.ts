@@ -18,8 +18,11 @@ export type EndpointScope = 'own' | 'global';
 export interface AdministeredEndpoint {
   id: string;
   url: string;
-  /** The id of a user. */
+  /** The id of a user, or of an organisation. */
   owner: string;
+  /** The organisation, if it is the owner, and its role: `org:admin`. */
+  organisation?: string;
+  as?: string;
   events: string[];
   description?: string;
   scope: EndpointScope;
@@ -40,7 +43,13 @@ export interface AdministeredEndpoint {
   apiKeyId?: string;
   /** Of the API key. */
   scopes?: string[];
+  /** The custom headers, with masked values. */
+  headers?: Record<string, string>;
+  filter: EndpointFilter | null;
 }
+
+/** Conditions by the name or the pattern of events. */
+export type EndpointFilter = Readonly<Record<string, Readonly<Record<string, string | readonly string[]>>>>;
 
 export interface RateLimit {
   limit: number;
@@ -65,6 +74,8 @@ export interface Endpoint extends AdministeredEndpoint {
   nextAttemptAt: string | null;
   /** The id of the recovery that runs. */
   recovery: string | null;
+  /** The first condition of the filter that cannot be used any more; null if there is none. */
+  filterError: string | null;
 }
 
 /** An endpoint with a new secret, which is returned only once. */
@@ -93,7 +104,7 @@ export interface Delivery extends Outcome {
   attempts: number;
   nextAttemptAt: string | null;
   /** Left out in the list of one endpoint. */
-  endpoint?: Pick<AdministeredEndpoint, 'id' | 'url' | 'owner'>;
+  endpoint?: Pick<AdministeredEndpoint, 'id' | 'url' | 'owner' | 'as'>;
 }
 
 /** An attempt to send a delivery. */
@@ -106,7 +117,7 @@ export interface DeliveryContent {
   /** The start of the body. */
   body: string;
   isBodyCut: boolean;
-  /** The headers of the last attempt, signed with the secrets of now; null if no attempt was made, or the secrets cannot be decrypted. */
+  /** The headers of the last attempt, with the secrets and the masked custom headers of now; null if no attempt was made, or the secrets cannot be decrypted. */
   headers: Record<string, string> | null;
   response: string | null;
 }
@@ -124,26 +135,40 @@ export interface DeliveryDetails extends Delivery {
   content: DeliveryContent | null;
 }
 
-export type ChartRange = 'day' | 'week';
+export type ChartRange = 'day' | 'twoWeeks';
 
 /** Deliveries by result. */
-export type DeliveryCounts = Record<'succeeded' | 'failed' | 'pending', number>;
+export type DeliveryCounts = Record<'succeeded' | 'failed', number>;
 
-/** A chart of deliveries by the time at which they were created. */
+/** A chart of deliveries by the hour or day in which they succeeded, or failed in all attempts. */
 export interface Chart {
   range: ChartRange;
   /** `at`: when the bar begins. */
   bars: ({ at: string } & DeliveryCounts)[];
-  /** The maximum number of deliveries that were read, if there were more: the chart begins with the oldest of them. */
-  newest: number | null;
 }
+
+/** Statistics of an endpoint in a period. */
+interface PeriodStatistics extends DeliveryCounts {
+  deliveries: number;
+  /** From 0 to 1; null without deliveries. */
+  successRate: number | null;
+  attempts: number;
+  attemptsPerDelivery: number | null;
+  durationMs: { p50: number | null; p95: number | null };
+  /** `at`: when the hour or day began. */
+  series: ({ at: string } & DeliveryCounts)[];
+}
+
+export type EndpointStatistics = Record<'last24Hours' | 'last14Days', PeriodStatistics>;
 
 /** An endpoint in a ranking. */
 export interface RankedEndpoint extends DeliveryCounts {
   id: string;
   url: string;
   owner: string;
-  /** The 95th percentile of its last attempts. */
+  /** The role of the organisation, if that is the owner. */
+  as?: string;
+  /** The 95th percentile of its attempts. */
   durationMs: number | null;
 }
 

@@ -1,18 +1,14 @@
 import type { z } from 'zod';
-import type {
-  Accounts,
-  ConsoleRoute,
-  ConsoleTab,
-  ExtensionHost,
-  ResourceGateway,
-  Route,
-} from '../../../extension/index.ts';
+import type { Accounts, ConsoleRoute, ConsoleTab, ExtensionHost, Route } from '../../../extension/index.ts';
 import { withTranslatedErrors } from '../api/attempt-errors.ts';
 import { deliveryRoutes } from '../api/delivery-routes.ts';
 import { createEventFinder } from '../api/known-events.ts';
+import type { EndpointAccess } from '../api/organisation-endpoints.ts';
 import { type DeliverySerializer, serializeDelivery } from '../api/serialize-delivery.ts';
 import type { KeyLimits } from '../endpoints/key-limits.ts';
+import type { EndpointOwners } from '../endpoints/owners.ts';
 import type { DeletedRecords } from '../engine/readability/deleted-records.ts';
+import type { FilterChecks } from '../filters/check.ts';
 import type { StatusReader } from '../monitoring/status.ts';
 import { listSentResources } from '../settings/events.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
@@ -27,12 +23,14 @@ import { createDeliveryStatistics, rangeQuery } from './statistics.ts';
 
 /** What the tab shares with the rest of the extension. */
 interface WebhooksTabDependencies {
-  users: ResourceGateway;
+  owners: EndpointOwners;
+  access: EndpointAccess;
   accounts: Pick<Accounts, 'confirmNewCredential'>;
   settings: WebhookSettings;
   /** The routes of the API, which the tab carries out for the owners of endpoints. */
   routes: readonly Route[];
   limits: KeyLimits;
+  filters: FilterChecks;
   deleted: DeletedRecords;
   deliverySerializer: DeliverySerializer;
   status: StatusReader;
@@ -43,11 +41,13 @@ interface WebhooksTabDependencies {
 export function createWebhooksTab(
   host: ExtensionHost,
   {
-    users,
+    owners,
+    access,
     accounts,
     settings,
     routes,
     limits,
+    filters,
     deleted,
     deliverySerializer,
     status,
@@ -59,8 +59,11 @@ export function createWebhooksTab(
     ...deliverySerializer,
     serializeDeliveries: async (_, rows) => rows.map((row) => serializeDelivery(row, undefined)),
   };
-  const as = createOwnerRoutes(host, users, [...routes, ...deliveryRoutes(host, settings, limits, withoutContent)]);
-  const statistics = createDeliveryStatistics(host, settings);
+  const as = createOwnerRoutes(host, owners, [
+    ...routes,
+    ...deliveryRoutes(host, settings, limits, withoutContent, access),
+  ]);
+  const statistics = createDeliveryStatistics(host);
   const finder = createEventFinder(host, settings, deliverySerializer);
   const receiver =
     host.env.nodeEnv === 'production' ? undefined : createReceiver(host, settings, as, findVerificationError);
@@ -96,7 +99,7 @@ export function createWebhooksTab(
       method: 'GET',
       path: '/explain',
       query: explainQuery,
-      handler: createAdministratorExplainer(host, settings, { as, finder, deleted, limits }),
+      handler: createAdministratorExplainer(host, settings, { as, finder, deleted, limits, filters }),
     },
     { method: 'GET', path: '/events', handler: listEvents },
     { method: 'GET', path: '/event', ...(eventQuery && { query: eventQuery }), handler: readEvent },
@@ -110,7 +113,7 @@ export function createWebhooksTab(
       routes: withTranslatedErrors(
         [
           ...ownRoutes,
-          ...endpointConsoleRoutes(host, settings, as, statistics, accounts),
+          ...endpointConsoleRoutes(host, settings, as, statistics, accounts, filters),
           ...deliveryConsoleRoutes(host, settings, as, deliverySerializer),
           ...(receiver?.routes ?? []),
         ],

@@ -35,6 +35,27 @@ export function createOwnerContext(ctx: RouteContext, { owner, row, params, inpu
   return context;
 }
 
+const senders = new WeakMap<object, RouteContext>();
+
+/**
+ * Turns the request of a member, of a key or of a link into one of the organisation that owns an endpoint, which a route of the API handles. What
+ * the organisation may read applies.
+ *
+ * @param viewer the organisation, under the role of the endpoint
+ */
+export function createOrganisationContext(ctx: RouteContext, viewer: Viewer): RouteContext {
+  const context = { ...ctx, user: viewer };
+  senders.set(context, getSender(ctx));
+  const administrator = administrators.get(ctx);
+  if (administrator !== undefined) administrators.set(context, administrator);
+  return context;
+}
+
+/** Returns a request with the user who sent it, whose credentials count; the same request if it runs for no organisation. */
+export function getSender(ctx: RouteContext): RouteContext {
+  return senders.get(ctx) ?? ctx;
+}
+
 /** Returns the administrator on whose behalf a request of an owner runs; undefined if the owner sent it. */
 export function getAdministrator(ctx: Partial<RouteContext>): Administrator | undefined {
   return administrators.get(ctx);

@@ -1,14 +1,15 @@
 import {
   type CallerTransaction,
+  type ExtensionHost,
   findsRowSql,
   type Host,
   type RevocationStep,
   type Sweep,
 } from '../../../extension/index.ts';
-import { ENDPOINT_COLUMNS, type EndpointRow, serializeEndpoint } from './endpoint.ts';
+import { ENDPOINT_COLUMNS, type EndpointRow, getOwnerKey, serializeEndpoint } from './endpoint.ts';
 import { MAX_DELIVERIES_REMOVED, REMOVE_BY_OWNERS } from './endpoints-sql.ts';
 import type { KeyLimits } from './key-limits.ts';
-import { DISABLED_MAIL } from './mails.ts';
+import { DISABLED_MAIL, findRecipients } from './mails.ts';
 
 const COLUMNS = ENDPOINT_COLUMNS.join(', ');
 
@@ -41,13 +42,19 @@ const DISABLE_BY_OWNERS = `
 /** Reports endpoints that were disabled automatically. Never rejects. */
 type NotifyDisabled = (rows: readonly EndpointRow[]) => Promise<void>;
 
-type NotifierDependencies = Pick<Host, 'log' | 'events' | 'mail'>;
+type NotifierDependencies = Pick<ExtensionHost, 'log' | 'events' | 'mail' | 'organisationAccess'>;
 
 /** Reports a disabled endpoint in the log and by the event `webhook.disabled`. */
-function logAndEmitDisabled({ log, events }: NotifierDependencies, row: EndpointRow): void {
+export function logAndEmitDisabled({ log, events }: Pick<Host, 'log' | 'events'>, row: EndpointRow): void {
   const webhook = serializeEndpoint(row);
   log.warn({ endpoint: webhook.id, reason: webhook.disabledReason }, 'a webhook endpoint was disabled');
-  events.emit('webhook.disabled', { webhook, owner: row[1], reason: webhook.disabledReason });
+  events.emit('webhook.disabled', { webhook, ...describeOwner(row), reason: webhook.disabledReason });
+}
+
+/** The owner of an endpoint in events. */
+export function describeOwner(row: EndpointRow): { owner: string; organisation?: string } {
+  const { owner, organisationRole } = getOwnerKey(row);
+  return typeof organisationRole === 'string' ? { owner, organisation: owner } : { owner };
 }
 
 /** Creates the function that reports disabled endpoints: by a log line, the event `webhook.disabled` and, if `notifyOwner`, an e-mail. */
@@ -57,15 +64,18 @@ export function createDisabledNotifier(
 ): NotifyDisabled {
   return async (rows) => {
     const mails = rows.map(async (row) => {
-      const [id, owner] = row;
+      const [id] = row;
       logAndEmitDisabled(host, row);
       if (!notifyOwner) return;
-      await host.mail.sendComposed(DISABLED_MAIL, { webhooks: [id], owner }).catch((error: unknown) => {
+      try {
+        for (const recipient of await findRecipients(host, row))
+          await host.mail.sendComposed(DISABLED_MAIL, { webhooks: [id], ...recipient });
+      } catch (error) {
         host.log.error(
           { err: error, endpoint: id },
           'the e-mail about a disabled webhook endpoint could not be queued',
         );
-      });
+      }
     });
     await Promise.all(mails);
   };
@@ -74,7 +84,7 @@ export function createDisabledNotifier(
 /**
  * Ends the endpoints of revoked credentials:
  *
- * - The endpoints of deleted users and of claimed accounts are removed.
+ * - The endpoints of deleted users, of claimed accounts and of deleted organisations are removed.
  * - Endpoints that are bound to a revoked API key are disabled. The owner gets one e-mail for each.
  * - A new password, an undone change of the e-mail address, and a logout on all devices that requests it, disable all endpoints of the user: an attacker may have created them, or
  *   changed their URLs. The owner gets one e-mail that lists them.
@@ -94,12 +104,18 @@ export function createRevocationStep(
       tx.afterCommit(() => {
         for (const row of rows) logAndEmitDisabled(host, row);
       });
-      const data = { webhooks: rows.map(([id]) => id), owner: rows[0]![1] };
-      if (notifyOwner) await host.mail.sendComposed(DISABLED_MAIL, data, tx);
+      if (!notifyOwner) continue;
+      const webhooks = rows.map(([id]) => id);
+      for (const recipient of await findRecipients(host, rows[0]!))
+        await host.mail.sendComposed(DISABLED_MAIL, { webhooks, ...recipient }, tx);
     }
   }
 
-  return async ({ cause, userIds, disableWebhooks, keyIds }, tx) => {
+  return async ({ cause, userIds, organisationIds, disableWebhooks, keyIds }, tx) => {
+    if (cause === 'organisation_deleted') {
+      await tx.database.write({ text: REMOVE_BY_OWNERS, values: [organisationIds, MAX_DELIVERIES_REMOVED] });
+      return;
+    }
     if (cause === 'user_deleted' || cause === 'account_claimed') {
       await tx.database.write({ text: REMOVE_BY_OWNERS, values: [userIds, MAX_DELIVERIES_REMOVED] });
     } else if (cause === 'key_revoked') {

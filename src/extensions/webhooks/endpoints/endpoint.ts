@@ -1,4 +1,6 @@
 import { type EndpointState, getEndpointState } from './endpoint-state.ts';
+import type { EndpointFilter } from './filter-schema.ts';
+import type { HeaderList } from './headers.ts';
 
 /** A row of an endpoint, in the order of `ENDPOINT_COLUMNS`. */
 export type EndpointRow = [
@@ -22,9 +24,12 @@ export type EndpointRow = [
   rateWindowSeconds: number | null,
   apiKeyId: string | null,
   keyScopes: string[] | null,
+  organisationRole: string | null,
+  headerMasks: HeaderList | null,
+  filter: EndpointFilter | null,
 ];
 
-/** The columns of `EndpointRow`, which do not include the secret. */
+/** The columns of `EndpointRow`, which do not include the secret and the values of headers. */
 export const ENDPOINT_COLUMNS = [
   'id',
   'owner_id',
@@ -46,6 +51,9 @@ export const ENDPOINT_COLUMNS = [
   'rate_window_seconds',
   'api_key_id',
   'key_scopes',
+  'organisation_role',
+  'header_masks',
+  'filter',
 ];
 
 /** Returns the state of an endpoint for people. */
@@ -54,11 +62,24 @@ export function getStateOfRow(row: EndpointRow): EndpointState {
   return getEndpointState({ enabled, consecutiveFailures, lastSuccessAt, lastFailureAt });
 }
 
+/** The owner of an endpoint: a user, or an organisation, whose endpoints receive what a member with a role could read. */
+export interface OwnerKey {
+  /** The id of the user or of the organisation. */
+  owner: string;
+  /** The role as which the organisation reads; null or left out if the owner is a user. */
+  organisationRole?: string | null | undefined;
+}
+
+/** Returns the owner of an endpoint. */
+export function getOwnerKey(row: EndpointRow): OwnerKey {
+  return { owner: row[1], organisationRole: row[20] };
+}
+
 /** Serializes an endpoint for its owner. */
 export function serializeEndpoint(row: EndpointRow) {
-  const [id, , url, events, description, scope, enabled, consecutiveFailures, ...times] = row;
+  const [id, ownerId, url, events, description, scope, enabled, consecutiveFailures, ...times] = row;
   const [lastSuccessAt, lastFailureAt, lastError, disabledReason, createdAt, updatedAt, publicKey, ...pace] = times;
-  const [ordered, limit, windowSeconds, apiKeyId, keyScopes] = pace;
+  const [ordered, limit, windowSeconds, apiKeyId, keyScopes, organisationRole, headerMasks, filter] = pace;
   const state = getStateOfRow(row);
   return {
     id,
@@ -80,6 +101,9 @@ export function serializeEndpoint(row: EndpointRow) {
     updatedAt,
     ...(publicKey === null ? {} : { signing: 'v1a' as const, publicKey }),
     ...(apiKeyId === null ? {} : { apiKeyId, scopes: keyScopes ?? [] }),
+    ...(organisationRole === null ? {} : { organisation: ownerId, as: `org:${organisationRole}` }),
+    ...(headerMasks === null ? {} : { headers: Object.fromEntries(headerMasks) as Record<string, string> }),
+    filter,
   };
 }
 

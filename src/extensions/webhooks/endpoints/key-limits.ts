@@ -5,8 +5,11 @@ import {
   createReadLimits,
   createReadScopeCheck,
   type ExtensionHost,
+  findOrganisationField,
+  findOrganisations,
   gatewaysByName,
   type ReadLimit,
+  type ResourceGateway,
   type RouteContext,
 } from '../../../extension/index.ts';
 import { listSentResources, TEST_EVENT } from '../settings/events.ts';
@@ -56,13 +59,21 @@ export function isApiKey(auth: Auth | undefined): auth is Auth {
 }
 
 /** Returns the key that an endpoint is bound to, with its scopes; undefined if the endpoint is bound to none. */
-export function toBoundKey({ apiKeyId, scopes = [] }: Pick<Endpoint, 'apiKeyId' | 'scopes'>): Auth | undefined {
-  return apiKeyId === undefined ? undefined : { via: 'api-key', scopes, id: apiKeyId };
+export function toBoundKey({
+  apiKeyId,
+  scopes = [],
+  organisation,
+}: Pick<Endpoint, 'apiKeyId' | 'scopes' | 'organisation'>): Auth | undefined {
+  if (apiKeyId === undefined) return undefined;
+  return { via: 'api-key', scopes, id: apiKeyId, ...(organisation !== undefined && { organisation }) };
 }
 
 /** Creates the limits of API keys. A key needs the scopes of the list and read routes of an event's resource. */
 export function createKeyLimits(host: Pick<ExtensionHost, 'resources' | 'routes' | 'authenticators'>): KeyLimits {
-  const sent = listSentResources(host.resources).map(({ name }) => name);
+  const sent = listSentResources(host.resources);
+  const organisations = findOrganisations(host.resources);
+  const isOfOrganisations = (gateway: ResourceGateway) =>
+    gateway === organisations || findOrganisationField(gateway) !== undefined;
   const gateways = gatewaysByName(host.resources);
   const findApiKeyWatch = () => host.authenticators().find((one) => one.watch?.via === 'api-key')?.watch;
 
@@ -73,9 +84,13 @@ export function createKeyLimits(host: Pick<ExtensionHost, 'resources' | 'routes'
     for (const name of list) {
       const group = name.slice(0, name.indexOf('.'));
       if (name === TEST_EVENT) continue;
-      if (name === '*') for (const resource of sent) assertMayRead(auth, resource);
-      // Events that the app publishes belong to no resource.
-      assertMayRead(auth, gateways.get(group)?.name ?? '');
+      // The key of an organisation gets no other events, whatever its endpoint subscribes to.
+      const reachable = auth.organisation === undefined ? sent : sent.filter(isOfOrganisations);
+      if (name === '*') for (const resource of reachable) assertMayRead(auth, resource.name);
+      // Events that the app publishes belong to no resource. They are published for an owner.
+      const gateway = gateways.get(group);
+      if (gateway !== undefined) assertMayRead(auth, gateway.name);
+      else assertMayRead({ ...auth, organisation: undefined }, '');
     }
   }
 

@@ -1,10 +1,12 @@
-import { type Backlog, type Finding, type Host, type ResourceGateway, warning } from '../../../extension/index.ts';
+import { type Backlog, type Finding, type Host, warning } from '../../../extension/index.ts';
 import { IS_LEASED, isKeptSql } from '../deliveries/deliveries-sql.ts';
 import { LANE_QUEUES, REQUESTED_QUEUE } from '../endpoints/endpoint-jobs.ts';
 import { ENDPOINT_STATE, type EndpointState } from '../endpoints/endpoint-state.ts';
-import { mayReceiveSql, type UsersSql, usersSql } from '../endpoints/endpoints-sql.ts';
+import { mayReceiveSql, type OwnersSql, ownersSql } from '../endpoints/endpoints-sql.ts';
+import type { OwnerTables } from '../endpoints/owners.ts';
 import { TEST_EVENT } from '../settings/events.ts';
 import { listGlobalRoles, type WebhookSettings } from '../settings/settings.ts';
+import { type DeliveryTotals, readLastDay } from '../statistics/all-endpoints.ts';
 
 /** Pending deliveries by endpoint, including those that are being sent under a lease. Uses webhook_deliveries_due_index. */
 const PENDING = `
@@ -36,11 +38,11 @@ type QueueRow = [
  * - ms by which the earliest due delivery is overdue
  * - the events that wait for the relay, and for how many ms the oldest event has waited
  */
-function queueStateSql(users: UsersSql): string {
+function queueStateSql(owners: OwnersSql): string {
   return `
   with waiting as (
-    select p.n, p.due, p.first, coalesce(${mayReceiveSql(users, '$1')}, false) as open
-    from (${PENDING}) p left join webhook_endpoints e on e.id = p.endpoint_id left join ${users.table} u on u.id = e.owner_id
+    select p.n, p.due, p.first, coalesce(${mayReceiveSql(owners, '$1')}, false) as open
+    from (${PENDING}) p left join webhook_endpoints e on e.id = p.endpoint_id left join ${owners.table} u on u.id = e.owner_id
   ), sending as (select count(*) as n, count(*) filter (where is_leased) as is_leased from (${SENDING}) s)
   select greatest(coalesce(sum(due) filter (where open), 0) - (select is_leased from sending), 0)::bigint, coalesce(sum(n - due) filter (where open), 0)::bigint,
     coalesce(sum(n) filter (where not open), 0)::bigint,
@@ -142,6 +144,8 @@ export interface WebhookStatus {
   /** Results of the attempts of the last `recentMs`: `succeeded` or the error. Covers the newest 10,000 deliveries. */
   attempts: Record<string, number>;
   recentMs: number;
+  /** The current hour and the 23 hours before it. */
+  last24Hours: DeliveryTotals;
   /** The endpoints with the most due, failed or waiting deliveries. */
   worst: {
     id: string;
@@ -182,10 +186,10 @@ export interface StatusReader {
 /** Creates the status reader. Its statements run alongside the statements of requests, and are cancelled after 5 seconds. */
 export function createStatusReader(
   { database }: Pick<Host, 'database'>,
-  users: ResourceGateway,
+  owners: OwnerTables,
   settings: WebhookSettings,
 ): StatusReader {
-  const text = queueStateSql(usersSql(users));
+  const text = queueStateSql(ownersSql(owners));
   const roles = listGlobalRoles(settings);
   const isKeptCondition = isKeptSql(settings);
   const [failedText, worstText] = [countFailedSql(isKeptCondition), worstEndpointsSql(isKeptCondition)];
@@ -218,12 +222,13 @@ export function createStatusReader(
     },
     queue: readQueue,
     async status(worst = 10) {
-      const [states, waiting, [failed], attempts, worstRows] = await Promise.all([
+      const [states, waiting, [failed], attempts, worstRows, last24Hours] = await Promise.all([
         countEndpointsByState(),
         readQueue(),
         database.readSlowly<[number]>({ text: failedText, values: [] }),
         database.readSlowly<[string | null, number]>({ text: RECENT_ATTEMPTS, values: [RECENT_MS, NEWEST] }),
         database.readSlowly<WorstRow>({ text: worstText, values: [worst] }),
+        readLastDay(database),
       ]);
       return {
         endpoints: states,
@@ -231,6 +236,7 @@ export function createStatusReader(
         failed: failed![0],
         attempts: Object.fromEntries(attempts.map(([error, count]) => [error ?? 'succeeded', count])),
         recentMs: RECENT_MS,
+        last24Hours,
         worst: worstRows.map(([id, url, status, due, retrying, ended, oldestMs, lastError]) => {
           const host = URL.parse(url)?.host ?? '';
           return { id, host, status, due, retrying, failed: ended, oldestMs, lastError };

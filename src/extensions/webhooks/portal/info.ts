@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ApiError, type ExtensionHost, type Route } from '../../../extension/index.ts';
 import { getPortalGrant } from '../api/portal-grants.ts';
+import type { EndpointOwners } from '../endpoints/owners.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
 import { type CreatePortalLink, PORTAL_PATH } from './links.ts';
 
@@ -24,14 +25,18 @@ const infoShape = z.strictObject({
   expiresAt: z.iso.datetime(),
   endpointId: z.string().nullable(),
   includeGlobal: z.boolean(),
+  organisation: z.strictObject({ name: z.string(), as: z.string() }).nullable(),
   maxEndpoints: z.int(),
   keepDeliveriesDays: z.number(),
   secretGraceHours: z.number(),
 });
 
 /** The route that tells the page what its link allows. Other credentials get NOT_FOUND. */
-export function portalInfoRoute(settings: WebhookSettings): Route {
-  const { policy, maxEndpointsPerUser, keepDeliveriesDays, secretGraceHours } = settings;
+export function portalInfoRoute(
+  settings: WebhookSettings,
+  { organisations }: Pick<EndpointOwners, 'organisations'>,
+): Route {
+  const { policy, maxEndpointsPerUser, maxEndpointsPerOrganisation, keepDeliveriesDays, secretGraceHours } = settings;
   return {
     method: 'GET',
     path: PORTAL_PATH,
@@ -39,15 +44,18 @@ export function portalInfoRoute(settings: WebhookSettings): Route {
     hidden: true,
     output: infoShape,
     errors: ['NOT_FOUND'],
-    handler({ auth, res }) {
+    async handler({ auth, res }) {
       const grant = getPortalGrant(auth);
       if (grant === undefined) throw new ApiError('NOT_FOUND');
+      const { organisation } = grant;
+      const [found] = organisation === undefined ? [] : ((await organisations?.load([organisation.id])) ?? []);
       res.setHeader('Cache-Control', 'no-store');
       return {
         expiresAt: new Date(grant.expiresAt).toISOString(),
         endpointId: grant.endpointId ?? null,
         includeGlobal: grant.includeGlobal,
-        maxEndpoints: maxEndpointsPerUser,
+        organisation: organisation && found ? { name: String(found.name), as: `org:${organisation.role}` } : null,
+        maxEndpoints: organisation === undefined ? maxEndpointsPerUser : maxEndpointsPerOrganisation,
         keepDeliveriesDays,
         secretGraceHours,
       };

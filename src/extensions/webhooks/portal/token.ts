@@ -11,12 +11,16 @@ const CONTEXT = 'webhooks/portal/token';
 
 type Fields = [
   id: string,
-  userId: string,
+  userId: string | null,
   expiresAt: number,
   proof: string,
   session: string | null,
   endpointId: string | null,
   includeGlobal: boolean,
+  // Tokens of an earlier version have no more.
+  organisation?: string | null,
+  role?: string | null,
+  keyId?: string | null,
 ];
 
 /** Whether a token has the form of a portal's. */
@@ -26,11 +30,14 @@ export function looksLikePortalToken(text: string): boolean {
 
 /**
  * Creates the token of a link: its grant, encrypted and authenticated with the app's key. Nothing is stored, so a token is valid
- * until it expires, its user is disabled or deleted, the user's password changes, or the session that it names ends.
+ * until it expires, its user is disabled or deleted, the user's password changes, the session or key that it names ends, or its organisation is
+ * deleted.
  */
 export function createPortalToken(keyring: Keyring, grant: PortalGrant): string {
-  const { id, userId, expiresAt, proof, session = null, endpointId = null, includeGlobal } = grant;
-  const fields: Fields = [id, userId, expiresAt, toShortProof(proof), session, endpointId, includeGlobal];
+  const { id, userId = null, expiresAt, proof, session = null, endpointId = null, includeGlobal } = grant;
+  const { organisation, keyId = null } = grant;
+  const ofOrganisation = organisation === undefined ? [] : [organisation.id, organisation.role, keyId];
+  const fields = [id, userId, expiresAt, toShortProof(proof), session, endpointId, includeGlobal, ...ofOrganisation];
   return PREFIX + keyring.encrypt(JSON.stringify(fields), CONTEXT);
 }
 
@@ -43,12 +50,17 @@ export function readPortalToken(keyring: Keyring, token: string, now = Date.now(
     if (error instanceof DecryptionError) return undefined;
     throw error;
   }
-  const [id, userId, expiresAt, proof, session, endpointId, includeGlobal] = JSON.parse(plain) as Fields;
+  const [id, userId, expiresAt, proof, session, endpointId, includeGlobal, organisation, role, keyId] = JSON.parse(
+    plain,
+  ) as Fields;
   if (expiresAt <= now) return undefined;
   return {
-    ...{ id, userId, expiresAt, proof, includeGlobal },
+    ...{ id, expiresAt, proof, includeGlobal },
+    userId: userId ?? undefined,
     session: session ?? undefined,
     endpointId: endpointId ?? undefined,
+    organisation: organisation && role ? { id: organisation, role } : undefined,
+    keyId: keyId ?? undefined,
   };
 }
 

@@ -51,7 +51,12 @@ export const webhookSettings = z.strictObject({
     .array(z.string().refine(isNameServer, { error: 'must be an IP address, with an optional port: "192.0.2.53:53"' }))
     .min(1)
     .optional(),
+  /** The least powerful role in an organisation that manages its endpoints. Default: the role that manages the organisation. */
+  organisationPolicy: z
+    .templateLiteral(['org:', z.string()], { error: 'must be a role in organisations, such as "org:admin"' })
+    .optional(),
   maxEndpointsPerUser: count.default(10),
+  maxEndpointsPerOrganisation: count.default(10),
   maxEventsPerEndpoint: count.default(20),
   maxUrlLength: count.default(2048),
   /** Waits between attempts, in ms or as `'30s'`, `'5m'`, `'2h'`, `'1d'`. */

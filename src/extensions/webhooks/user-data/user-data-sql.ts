@@ -220,7 +220,7 @@ export function aboutUserSql(resources: readonly ResourceGateway[], users: Resou
 
 /** Reads a page of a user's endpoints. $1 owner, $2 last id of the previous page, $3 page size. Uses webhook_endpoints_owner_id_index. */
 export const ENDPOINTS_OF = `
-  select id, url, events, description, scope, enabled, created_at, updated_at from webhook_endpoints
+  select id, url, events, description, scope, enabled, created_at, updated_at, filter from webhook_endpoints
   where owner_id = $1 and removed_at is null and id > $2 order by id limit $3`;
 
 /** Reads the ids and scopes of a user's endpoints. $1 owner. Uses webhook_endpoints_owner_id_index. */
@@ -256,7 +256,7 @@ const ALL_ENDPOINTS_OF = `
 
 /** Marks endpoints as removed and deletes their texts. A sweep deletes the rows later. $1 owner, $2 maximum number of rows. */
 export const REMOVE_ENDPOINTS_OF = `
-  update webhook_endpoints set ${REMOVAL_ASSIGNMENTS}, url = '', description = null, last_error = null
+  update webhook_endpoints set ${REMOVAL_ASSIGNMENTS}, url = '', description = null, last_error = null, filter = null
   where id in (select id from (${ALL_ENDPOINTS_OF}) e where removed_at is null or url <> '' limit $2)
   returning 1`;
 

@@ -23,7 +23,7 @@ import {
   removeLogOfSql,
 } from './user-data-sql.ts';
 
-const ENDPOINT_NAMES = ['id', 'url', 'events', 'description', 'scope', 'enabled', 'createdAt', 'updatedAt'];
+const ENDPOINT_NAMES = ['id', 'url', 'events', 'description', 'scope', 'enabled', 'createdAt', 'updatedAt', 'filter'];
 // Deliveries read at once for an export. Few, because a body may be as large as a record.
 const BODIES_AT_ONCE = 20;
 const DELETED_NAMES = ['id', 'resource', 'record', 'deletedAt'];
@@ -77,7 +77,7 @@ export function createWebhookUserData(
     {
       name: 'webhookEndpoints',
       description: 'Webhook endpoints, without their secrets',
-      tables: ['webhook_endpoints', 'webhook_turns', 'webhook_recoveries'],
+      tables: ['webhook_endpoints', 'webhook_turns', 'webhook_recoveries', 'webhook_endpoint_stats'],
       rows: (userId) => readRowsInPages(database, ENDPOINTS_OF, ENDPOINT_NAMES, [userId]),
       erase: (userId) => writeInBatches(database, REMOVE_ENDPOINTS_OF, [userId]),
     },

@@ -58,6 +58,8 @@ test('creating an endpoint responds 201 with its secret, only this once and unca
     disabledReason: null,
     createdAt: expect.any(String),
     updatedAt: expect.any(String),
+    filter: null,
+    filterError: null,
   });
   expect((await ann.call('GET', '/api/webhooks')).body).toEqual({ data: [shown] });
   expect((await ann.call('GET', `/api/webhooks/${shown.id}`)).body).toEqual({ data: shown });

@@ -48,7 +48,7 @@ const ROUTES: [method: string, path: string, body?: unknown][] = [
   ['GET', `/endpoints/${endpoint}`],
   ['PATCH', `/endpoints/${endpoint}`, { enabled: false }],
   ['DELETE', `/endpoints/${endpoint}`],
-  ['GET', `/endpoints/${endpoint}/chart`],
+  ['GET', `/endpoints/${endpoint}/statistics`],
   ['POST', `/endpoints/${endpoint}/rotate-secret`, {}],
   ['POST', `/endpoints/${endpoint}/test`],
   ['POST', `/endpoints/${endpoint}/recover`, { since }],

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { CompletedAttempt } from '../../../../src/extensions/webhooks/engine/delivery/record-results.ts';
 import { createWebhookMetrics } from '../../../../src/extensions/webhooks/monitoring/metrics.ts';
 import type { WebhookQueue } from '../../../../src/extensions/webhooks/monitoring/status.ts';
@@ -36,7 +36,10 @@ test('receivers cannot create series of their own: statuses are reported by thei
   const { wrapRecorderToCountResults: counted, text } = metricsOf(() => Promise.reject(new Error('away')));
   const written: string[] = [];
   const recordResult = counted(async ({ id }) => void written.push(id));
-  const at = new Date().toISOString();
+  // The time until a result is recorded counts as time before the request.
+  const now = vi.spyOn(Date, 'now').mockReturnValue(Date.now());
+  onTestFinished(() => now.mockRestore());
+  const at = new Date(Date.now()).toISOString();
   const attempt = (id: string, error: string | null) =>
     recordResult({ id, dueAt: Date.parse(at) - 200, outcome: { at, error, durationMs: 40 } } as CompletedAttempt);
   for (let status = 400; status < 1000; status++) await attempt(String(status), `status ${status}`);

@@ -77,6 +77,7 @@ test('a link leads to the page with its secret in the fragment, and ends after t
     expiresAt: link.expiresAt,
     endpointId: null,
     includeGlobal: false,
+    organisation: null,
     maxEndpoints: 10,
     keepDeliveriesDays: 14,
     secretGraceHours: 24,

@@ -11,12 +11,19 @@ import {
   sendPost,
 } from '../../../../extension/index.ts';
 import { truncateToBytes } from '../../deliveries/message.ts';
+import { type HeaderList, hideHeaderValues } from '../../endpoints/headers.ts';
 import { createSignatureHeader, type SigningKeyLookup } from '../../endpoints/signing.ts';
 
 /** The error of an attempt whose response did not arrive in time. Errors of attempts are shown to the endpoint's owner. */
 const TIMEOUT = 'timeout';
 /** One error for host names that do not exist and for private addresses, so that it does not reveal the names of a private network. */
 const NOT_ALLOWED = 'address not allowed or not found';
+
+/** The error of a failed attempt whose response asked for no further attempts of this message. */
+export const ABORTED = 'aborted by the receiver';
+
+/** The custom headers of an endpoint cannot be decrypted. */
+class HeadersNotReadableError extends Error {}
 
 const FAILURE_CLASSES: readonly [RegExp, string][] = [
   [/^(UND_ERR_(CONNECT|HEADERS|BODY)_TIMEOUT|ETIMEDOUT)$/, TIMEOUT],
@@ -36,6 +43,7 @@ const FAILURE_CLASSES: readonly [RegExp, string][] = [
 /** Converts the error of a request to a text for the endpoint's owner. An unknown error counts as an invalid response of the receiver. */
 export function describeRequestError(error: unknown): string {
   if (error instanceof AddressRefusedError) return NOT_ALLOWED;
+  if (error instanceof HeadersNotReadableError) return 'headers not readable';
   if (error instanceof DecryptionError) return 'signing secret not readable';
   const code = String((error as { code?: unknown } | null)?.code ?? '');
   return FAILURE_CLASSES.find(([pattern]) => pattern.test(code))?.[1] ?? 'invalid answer';
@@ -47,16 +55,19 @@ export function describeErrorStatus(status: number): string | null {
   return status >= 300 && status < 400 ? 'redirect' : `status ${status}`;
 }
 
-/** The URL and the signing keys of an endpoint, computed once for all deliveries that were claimed together. */
+/** The URL, the signing keys and the custom headers of an endpoint, computed once for all deliveries that were claimed together. */
 export interface Target {
   url: URL;
   /** The keys that sign each message, the newest first. */
   keys: KeyObject[];
+  headers: HeaderList;
 }
 
 /** What `createAttemptTarget` needs. */
 interface TargetDependencies {
   keys: SigningKeyLookup;
+  /** Decrypts the stored headers of an endpoint. */
+  readHeaders(endpointId: string, stored: string): HeaderList;
   log: Logger;
   settings: { allowPrivate: boolean; requireHttps: boolean };
 }
@@ -66,17 +77,36 @@ interface TargetEndpoint {
   id: string;
   url: string;
   secrets: readonly string[];
+  /** The ciphertext of the custom headers; null without headers. */
+  headers: string | null;
 }
 
-/** Returns the URL and the signing keys for attempts at an endpoint, or the error with which every attempt at the endpoint ends. */
-export function createAttemptTarget(
-  { keys, log, settings }: TargetDependencies,
-  endpoint: TargetEndpoint,
-): Target | Error {
+const NO_HEADERS: HeaderList = [];
+
+/** Returns the custom headers of an endpoint, or the error with which every attempt at the endpoint ends. */
+function readHeaders(
+  { readHeaders: decrypt, log }: TargetDependencies,
+  { id, headers }: TargetEndpoint,
+): HeaderList | HeadersNotReadableError {
+  if (headers === null) return NO_HEADERS;
+  try {
+    return decrypt(id, headers);
+  } catch (error) {
+    if (!(error instanceof DecryptionError)) throw error;
+    log.error({ err: error, endpoint: id }, 'the headers of a webhook endpoint cannot be decrypted');
+    return new HeadersNotReadableError();
+  }
+}
+
+/** Returns the URL, the signing keys and the headers for attempts at an endpoint, or the error with which every attempt at the endpoint ends. */
+export function createAttemptTarget(parts: TargetDependencies, endpoint: TargetEndpoint): Target | Error {
+  const { keys, log, settings } = parts;
   const checked = checkUrl(endpoint.url, settings);
   if (!checked.ok) return new AddressRefusedError(checked.reason);
+  const headers = readHeaders(parts, endpoint);
+  if (headers instanceof Error) return headers;
   try {
-    return { url: checked.url, keys: endpoint.secrets.flatMap((secret) => keys(endpoint.id, secret)) };
+    return { url: checked.url, headers, keys: endpoint.secrets.flatMap((secret) => keys(endpoint.id, secret)) };
   } catch (error) {
     if (!(error instanceof DecryptionError)) throw error;
     // This process lacks the key that the secret was encrypted with: an error of the server's configuration, not of the receiver.
@@ -110,7 +140,7 @@ export interface Outcome {
   /** The start of the response, as text that Postgres can store. */
   response: string | null;
   retryAfterMs: number | null;
-  /** Whether the receiver responded with 410 Gone, which means that it wants no more messages. */
+  /** Whether the receiver wants no more messages: it responded with 410 Gone or `webhook-delivery: disable`. */
   gone: boolean;
   /** Whether the attempt failed or was slow. */
   slow: boolean;
@@ -146,6 +176,7 @@ async function sendSignedRequest(
   const began = performance.now();
   const seconds = Math.floor(at.getTime() / 1000);
   const headers = {
+    ...Object.fromEntries(target.headers),
     'content-type': 'application/json',
     'user-agent': 'Belfry-Webhooks',
     'webhook-id': messageId,
@@ -160,17 +191,24 @@ async function sendSignedRequest(
   return sendPost(sender.freshAgent, { url: target.url, headers, body, timeoutMs: left, closeConnection: true });
 }
 
+/** Returns what the header `webhook-delivery` of a response asks for. Other words have no meaning yet. */
+function parseDeliveryControl({ webhookDelivery = '' }: PostResult): { disable: boolean; abort: boolean } {
+  const words = webhookDelivery.toLowerCase().split(',');
+  const has = (asked: string) => words.some((word) => word.trim() === asked);
+  return { disable: has('disable'), abort: has('abort-message') };
+}
+
 function describeAttemptError({ isTimedOut: timedOut, error, status }: PostResult): string | null {
   if (timedOut) return TIMEOUT;
   const byStatus = status === undefined ? null : describeErrorStatus(status);
   return byStatus ?? (error === undefined ? null : describeRequestError(error));
 }
 
-/** Converts a response to text that Postgres can store: invalid UTF-8 and NUL become U+FFFD. */
-function toStorableText(body: Buffer): string {
-  return body.length === 0
-    ? ''
-    : truncateToBytes(body.toString('utf8').replaceAll('\0', '\u{FFFD}'), MAX_RESPONSE_BYTES);
+/** Converts a response to text that can be stored: invalid UTF-8 and NUL become U+FFFD, and the values of custom headers become dots. */
+function toStorableText(body: Buffer, headers: HeaderList): string {
+  if (body.length === 0) return '';
+  const text = body.toString('utf8').replaceAll('\0', '\u{FFFD}');
+  return truncateToBytes(headers.length === 0 ? text : hideHeaderValues(text, headers), MAX_RESPONSE_BYTES);
 }
 
 /**
@@ -201,16 +239,23 @@ export async function makeAttempt(sender: Sender, target: Target | Error, messag
       ? { responseBody: EMPTY, error: target }
       : await sendSignedRequest(sender, target, message, at);
   const durationMs = Math.round(performance.now() - began);
-  const error = describeAttemptError(posted);
+  const failure = describeAttemptError(posted);
+  const { disable, abort } = parseDeliveryControl(posted);
+  const gone = posted.status === 410 || disable;
+  const error = failure !== null && abort ? ABORTED : failure;
   return {
     ok: error === null,
     at: at.toISOString(),
     statusCode: posted.status ?? null,
     durationMs,
     error,
-    response: posted.status === undefined ? null : toStorableText(posted.responseBody),
+    response:
+      posted.status === undefined
+        ? null
+        : toStorableText(posted.responseBody, target instanceof Error ? NO_HEADERS : target.headers),
     retryAfterMs: parseRetryAfter(posted.retryAfter, Date.now()),
-    gone: posted.status === 410,
-    slow: error !== null || durationMs > SLOW_MS,
+    gone,
+    // A receiver that aborts a message works. One that is gone gets nothing more under this lease.
+    slow: gone || (error !== null && error !== ABORTED) || durationMs > SLOW_MS,
   };
 }

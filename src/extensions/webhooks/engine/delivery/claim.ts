@@ -1,6 +1,6 @@
 import type { Auth } from '../../../../extension/index.ts';
 import { SNAPSHOT } from '../../../../platform/data/postgres/settled.ts';
-import { mayReceiveSql, OLD_SECRETS, RATE_RULE, type UsersSql } from '../../endpoints/endpoints-sql.ts';
+import { mayReceiveSql, OLD_SECRETS, type OwnersSql, RATE_RULE } from '../../endpoints/endpoints-sql.ts';
 import { OWN_ROW_NAME } from '../fanout/outgoing-event.ts';
 import type { ReadOwner } from '../readability/readability.ts';
 import { LATE_COMMIT_TOLERANCE } from './due-sql.ts';
@@ -10,6 +10,8 @@ import type { RateRule, RateState } from './rate-limit.ts';
 export interface ClaimedEndpoint {
   id: string;
   owner: string;
+  /** The role as which the owner reads if it is an organisation; null if it is a user. */
+  organisationRole: string | null;
   /** The owner as the claim read them. */
   readOwner: ReadOwner;
   scope: 'own' | 'global';
@@ -18,6 +20,8 @@ export interface ClaimedEndpoint {
   url: string;
   /** The endpoint's secrets as ciphertexts: the newest first, then older secrets that are still in their grace period. */
   secrets: string[];
+  /** The ciphertext of the custom headers; null without headers. */
+  headers: string | null;
   slow: boolean;
   /** Whether the endpoint's deliveries are sent one after the other, in the order of their events. */
   ordered: boolean;
@@ -72,7 +76,7 @@ export type ClaimRow =
     ];
 
 /** The columns of the endpoint that a claim selects, with the table alias `e`. */
-const ENDPOINT = `e.id, e.owner_id, e.scope, e.api_key_id, e.key_scopes, e.url, e.secret, ${OLD_SECRETS}, e.slow, e.ordered, e.rate_limit, e.rate_window_seconds`;
+const ENDPOINT = `e.id, e.owner_id, e.scope, e.api_key_id, e.key_scopes, e.url, e.secret, ${OLD_SECRETS}, e.slow, e.ordered, e.rate_limit, e.rate_window_seconds, e.organisation_role, e.headers`;
 
 /** The SQL in which the kinds of claims differ. */
 interface ClaimKind {
@@ -171,15 +175,15 @@ const CLAIM_REQUESTED: ClaimKind = {
  * @param isByRow whether $10 is where the lease row was last stored; the statement finds nothing if it is elsewhere by now
  */
 function claimDeliveriesSql(
-  users: UsersSql,
+  owners: OwnersSql,
   { endpoints, due, set = '', also = '' }: ClaimKind,
   isByRow: boolean,
 ): string {
   const row = isByRow ? 't.ctid = $10::tid and t.endpoint_id = $1' : 't.endpoint_id = $1';
   return `
   with endpoint as materialized (
-    select ${ENDPOINT}, ${users.json()} as "user"
-    from webhook_endpoints e join ${users.table} u on u.id = e.owner_id where e.id = $1 and ${mayReceiveSql(users, '$5')}
+    select ${ENDPOINT}, ${owners.json()} as "user"
+    from webhook_endpoints e ${owners.join} where e.id = $1 and ${mayReceiveSql(owners, '$5')}
   ), lease as materialized (
     select t.endpoint_id, t.rate, t.requested, t.due_from, t.ctid as tid from webhook_turns t
     where ${row} and t.endpoint_id = (select id from endpoint where ${endpoints}) and (t.holder is null or t.holder = $6) for update
@@ -200,9 +204,9 @@ function claimDeliveriesSql(
     from due
     where (select sending from taken) ? id
   )
-  select json_build_object('id', e.id, 'owner', e.owner_id, 'user', e.user, 'scope', e.scope, 'url', e.url,
+  select json_build_object('id', e.id, 'owner', e.owner_id, 'organisationRole', e.organisation_role, 'user', e.user, 'scope', e.scope, 'url', e.url,
     'key', case when e.api_key_id is not null then json_build_object('via', 'api-key', 'id', e.api_key_id, 'scopes', e.key_scopes) end,
-    'secrets', array_remove(array[e.secret, e.previous_secret, e.older_secret], null),
+    'secrets', array_remove(array[e.secret, e.previous_secret, e.older_secret], null), 'headers', e.headers,
     'slow', e.slow, 'ordered', e.ordered,
     'lease', case when exists (select from lease) then 'own'
       ${isByRow ? '' : `when exists (select from webhook_turns where endpoint_id = $1) then 'taken'`} else 'none' end,
@@ -227,10 +231,10 @@ export interface ClaimStatement {
 }
 
 /** Creates the statements that claim deliveries under a lease. */
-export function createClaimStatements(users: UsersSql): Record<ClaimKindName, ClaimStatement> {
+export function createClaimStatements(owners: OwnersSql): Record<ClaimKindName, ClaimStatement> {
   const create = (name: string, kind: ClaimKind): ClaimStatement => ({
-    byEndpoint: { name, text: claimDeliveriesSql(users, kind, false) },
-    byRow: { name: `${name}_by_row`, text: claimDeliveriesSql(users, kind, true) },
+    byEndpoint: { name, text: claimDeliveriesSql(owners, kind, false) },
+    byRow: { name: `${name}_by_row`, text: claimDeliveriesSql(owners, kind, true) },
   });
   return {
     any: create('webhook_claim', CLAIM_ANY),
@@ -276,8 +280,10 @@ export function parseClaimRows(rows: readonly ClaimRow[], sentAt: number): Claim
   const now = Date.now();
   for (const row of rows) {
     if (row[0] !== null) {
-      const { user, ...others } = row[0];
-      endpoint = { ...others, readOwner: { json: user, at: sentAt } };
+      const { user, key, ...others } = row[0];
+      const isOfUser = others.organisationRole === null;
+      const readableBy = isOfUser || key === null ? key : { ...key, organisation: others.owner };
+      endpoint = { ...others, key: readableBy, readOwner: { json: user, at: sentAt } };
     } else {
       const [, id, messageId, type, body, encryptedBody, attempt, scheduleAttempt, lateMs, eventId, trace] = row;
       const dueAt = now - lateMs;

@@ -41,11 +41,15 @@ export function createHeldBodies(budget: BodyBudget) {
   };
 }
 
-/** Whether an endpoint still has the URL, secret, order and rate limit that it had when it was claimed. */
-function hasSameSettings({ url, secret, ordered, rateLimit }: CurrentEndpoint, before: ClaimedEndpoint): boolean {
+/** Whether an endpoint still has the URL, secret, headers, order and rate limit that it had when it was claimed. */
+function hasSameSettings(
+  { url, secret, headers, ordered, rateLimit }: CurrentEndpoint,
+  before: ClaimedEndpoint,
+): boolean {
   return (
     url === before.url &&
     secret === before.secrets[0] &&
+    headers === before.headers &&
     ordered === before.ordered &&
     rateLimit?.limit === before.rateLimit?.limit &&
     rateLimit?.windowSeconds === before.rateLimit?.windowSeconds

@@ -5,11 +5,11 @@ import {
   type Host,
   type LeaseRenewals,
   plainArrayLiteral,
-  type ResourceGateway,
   retryWhileUnavailable,
   textArrayLiteral,
 } from '../../../../extension/index.ts';
-import { mayReceiveSql, RATE_RULE, type UsersSql, usersSql } from '../../endpoints/endpoints-sql.ts';
+import { mayReceiveSql, type OwnersSql, ownersSql, RATE_RULE } from '../../endpoints/endpoints-sql.ts';
+import type { OwnerTables } from '../../endpoints/owners.ts';
 import { listGlobalRoles, type WebhookSettings } from '../../settings/settings.ts';
 import type { RateRule, RateState } from './rate-limit.ts';
 
@@ -89,6 +89,8 @@ export interface CurrentEndpoint {
   url: string;
   /** The newest secret, as ciphertext. */
   secret: string;
+  /** The custom headers, as ciphertext. */
+  headers: string | null;
   ordered: boolean;
   rateLimit: RateRule | null;
   /** Whether deliveries that clients requested (tests, retries) wait to be claimed. */
@@ -104,7 +106,7 @@ export interface CurrentEndpoint {
  *
  * @param rows a condition on the lease rows `t`
  */
-function renewLeasesSql(users: UsersSql, rows: string): string {
+function renewLeasesSql(owners: OwnersSql, rows: string): string {
   return `
   with own as materialized (
     select t.endpoint_id, t.requested, t.ctid as tid from webhook_turns t
@@ -114,11 +116,11 @@ function renewLeasesSql(users: UsersSql, rows: string): string {
     update webhook_turns t set lease_until = now() + $3 * interval '1 millisecond'
     where t.ctid = any(array(select tid from own)) returning t.endpoint_id, t.ctid as tid
   )
-  select json_build_object('id', e.id, 'url', e.url, 'secret', e.secret, 'ordered', e.ordered,
+  select json_build_object('id', e.id, 'url', e.url, 'secret', e.secret, 'headers', e.headers, 'ordered', e.ordered,
     'rateLimit', ${RATE_RULE},
     'requested', coalesce((select requested <> '{}' from own where own.endpoint_id = e.id), false),
     'row', (select tid from renewed where renewed.endpoint_id = e.id))
-  from webhook_endpoints e join ${users.table} u on u.id = e.owner_id where e.id = any($1::text[]) and ${mayReceiveSql(users, '$4')}`;
+  from webhook_endpoints e ${owners.join} where e.id = any($1::text[]) and ${mayReceiveSql(owners, '$4')}`;
 }
 
 /** A lease to renew. */
@@ -137,12 +139,12 @@ export interface LeaseToRenew {
  */
 export function createEndpointLeaseRenewals(
   { database, log }: Pick<Host, 'database' | 'log'>,
-  users: ResourceGateway,
+  owners: OwnerTables,
   settings: Pick<WebhookSettings, 'globalPolicy'>,
   leaseRows: LeaseRows,
 ): LeaseRenewals<LeaseToRenew> {
-  const byRow = { name: 'webhook_renew_by_row', text: renewLeasesSql(usersSql(users), 't.ctid = any($5::tid[])') };
-  const byEndpoint = { name: 'webhook_renew_leases', text: renewLeasesSql(usersSql(users), 'true') };
+  const byRow = { name: 'webhook_renew_by_row', text: renewLeasesSql(ownersSql(owners), 't.ctid = any($5::tid[])') };
+  const byEndpoint = { name: 'webhook_renew_leases', text: renewLeasesSql(ownersSql(owners), 'true') };
   const roles = listGlobalRoles(settings);
 
   async function renew(statement: { name: string; text: string }, leases: readonly LeaseToRenew[], ...more: unknown[]) {

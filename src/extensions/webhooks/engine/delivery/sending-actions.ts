@@ -127,14 +127,14 @@ async function send(sending: Sending, { delivery, slot }: ActionOf<'send'>): Pro
 
 function record(sending: Sending, { delivery, outcome }: ActionOf<'record'>): void {
   const { parts, lease, state } = sending;
-  const { id, eventId, attempt, scheduleAttempt, dueAt } = delivery;
+  const { id, eventId, type, attempt, scheduleAttempt, dueAt } = delivery;
   const endpointId = state.endpoint.id;
   const isEncrypted = delivery.encryptedBody !== null;
   const end = (isWritten: boolean) => {
     lease.setResultWritten(id, isWritten);
     handle(sending, { type: 'resultWritten', isWritten });
   };
-  parts.recordResult({ id, endpointId, eventId, isEncrypted, attempt, scheduleAttempt, dueAt, outcome }).then(
+  parts.recordResult({ id, endpointId, eventId, type, isEncrypted, attempt, scheduleAttempt, dueAt, outcome }).then(
     () => end(true),
     (error: unknown) => {
       logError(sending, error, 'the result of a webhook delivery could not be stored; it may be sent again');
@@ -163,9 +163,9 @@ async function claim(sending: Sending): Promise<void> {
 /** Makes the next attempts with the settings that the latest claim returned. */
 function useSettings(sending: Sending, endpoint: ClaimedEndpoint): void {
   const { parts, state } = sending;
-  // The endpoint may be bound to another API key by now, with narrower access.
-  if (JSON.stringify(endpoint.key) !== JSON.stringify(state.endpoint.key))
-    sending.attempts = createAttempts(parts, endpoint);
+  // The endpoint may be bound to another API key by now, or its organisation may read with another role: with narrower access.
+  const readerOf = ({ key, organisationRole }: ClaimedEndpoint) => JSON.stringify([key, organisationRole]);
+  if (readerOf(endpoint) !== readerOf(state.endpoint)) sending.attempts = createAttempts(parts, endpoint);
   else sending.attempts.setReadOwner(endpoint.readOwner);
   sending.target = createAttemptTarget(parts.sender, endpoint);
 }

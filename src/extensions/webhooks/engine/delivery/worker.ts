@@ -2,10 +2,9 @@ import { getHeapStatistics } from 'node:v8';
 import {
   type AddToBatch,
   createGuardedAgent,
-  type Host,
+  type ExtensionHost,
   type JobData,
   type QueueWorker,
-  type ResourceGateway,
   type RunningWorker,
 } from '../../../../extension/index.ts';
 import { Settled } from '../../../../platform/data/postgres/settled.ts';
@@ -18,7 +17,9 @@ import {
   REQUESTED_QUEUE,
   readJobEndpoint,
 } from '../../endpoints/endpoint-jobs.ts';
-import { usersSql } from '../../endpoints/endpoints-sql.ts';
+import { ownersSql } from '../../endpoints/endpoints-sql.ts';
+import { decryptHeaders } from '../../endpoints/headers.ts';
+import type { EndpointOwners } from '../../endpoints/owners.ts';
 import { createSigningKeyCache } from '../../endpoints/signing.ts';
 import { listGlobalRoles, type WebhookSettings } from '../../settings/settings.ts';
 import type { CheckReadability } from '../readability/readability.ts';
@@ -99,8 +100,8 @@ interface WorkerBasis extends Pick<WebhookWorkerDependencies, 'check' | 'slots' 
 }
 
 function createWorkerParts(
-  host: Host,
-  users: ResourceGateway,
+  host: ExtensionHost,
+  owners: EndpointOwners,
   settings: WebhookSettings,
   { metrics, check, agents, slots, jobs, isStopping }: WorkerBasis,
 ): WebhookWorkerDependencies {
@@ -113,6 +114,7 @@ function createWorkerParts(
       agent: agents[0],
       freshAgent: agents[1],
       keys: createSigningKeyCache(host.keyring),
+      readHeaders: (endpointId, stored) => decryptHeaders(host.keyring, endpointId, stored),
       log: host.log,
       settings,
     },
@@ -126,12 +128,12 @@ function createWorkerParts(
     chunk: { fast: DELIVERIES_PER_CLAIM, slow: SLOW_DELIVERIES_PER_CLAIM },
     bodies: createBodyBudget(computeBodyBytes(getHeapStatistics().heap_size_limit)),
     claimingMs: CLAIMING_MS,
-    renewals: createEndpointLeaseRenewals(host, users, settings, leaseRows),
-    claimStatements: createClaimStatements(usersSql(users)),
+    renewals: createEndpointLeaseRenewals(host, owners, settings, leaseRows),
+    claimStatements: createClaimStatements(ownersSql(owners)),
     leaseRows,
     settled: new Settled(),
     globalRoles: listGlobalRoles(settings),
-    checkGlobalAccess: createGlobalAccessCheck(host, users, settings),
+    checkGlobalAccess: createGlobalAccessCheck(host, owners.users, settings),
     pacesOfGoodEndpoints: new Map(),
     activeLeases: new Map(),
     claimingEndpoints: new Map(),
@@ -144,7 +146,7 @@ function createWorkerParts(
 
 /** @param adapt called before each job, so that the numbers of concurrent jobs follow the slots */
 function startQueueWorkers(
-  host: Host,
+  host: ExtensionHost,
   parts: WebhookWorkerDependencies,
   slots: RequestSlots,
   jobs: FastJobs,
@@ -192,7 +194,7 @@ function startQueueWorkers(
 }
 
 /** Passes announcements of new and of requested deliveries on to the leases of their endpoints. */
-function listenForDeliveries({ queues }: Host, parts: WebhookWorkerDependencies) {
+function listenForDeliveries({ queues }: ExtensionHost, parts: WebhookWorkerDependencies) {
   return [
     queues.listen(LANE_QUEUES.fast, (id) => {
       const claiming = parts.claimingEndpoints.get(id);
@@ -205,8 +207,8 @@ function listenForDeliveries({ queues }: Host, parts: WebhookWorkerDependencies)
 
 /** Starts three workers: for healthy endpoints, for endpoints that fail or are slow, and for requested deliveries. */
 export function startWebhookWorkers(
-  host: Host,
-  users: ResourceGateway,
+  host: ExtensionHost,
+  owners: EndpointOwners,
   settings: WebhookSettings,
   metrics: WebhookMetrics,
   check: CheckReadability,
@@ -218,7 +220,7 @@ export function startWebhookWorkers(
   const jobs = createFastJobs(slots, () => adaptWorkers());
   let stopping = false;
 
-  const parts = createWorkerParts(host, users, settings, {
+  const parts = createWorkerParts(host, owners, settings, {
     metrics,
     check,
     agents,

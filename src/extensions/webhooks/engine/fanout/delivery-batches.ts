@@ -1,4 +1,4 @@
-import { isAccountActive, plainArrayLiteral, type StoredRecord } from '../../../../extension/index.ts';
+import { isAccountActive, plainArrayLiteral, type Viewer } from '../../../../extension/index.ts';
 import { earliestFinishSql } from '../../deliveries/deliveries-sql.ts';
 import type { Candidate, CandidatePage, CandidatesByEvent } from './candidates.ts';
 import type { OutgoingEvent } from './outgoing-event.ts';
@@ -14,20 +14,20 @@ const MAX_DELIVERIES_PER_TRANSACTION = 5000;
 
 /** The events that one transaction of the fan-out handles, and those that it leaves to a later transaction. */
 export interface Batch {
-  /** The events and endpoints to check, by owner. */
-  byOwner: Map<string, CandidatesByEvent>;
+  /** The events and endpoints to check, by `reader` of the endpoints. */
+  byReader: Map<string, CandidatesByEvent>;
   /** Maximum number of deliveries. */
   size: number;
   /** The events with further endpoints, each with the id of the last endpoint that has been handled. */
   unfinished: [event: OutgoingEvent, after: string][];
 }
 
-/** Divides events, which begin after the same endpoint, by the owners of the endpoints that could get them. */
-export function divideByOwner(
+/** Divides events, which begin after the same endpoint, by the readers of the endpoints that could get them. */
+export function divideByReader(
   events: readonly OutgoingEvent[],
   pageOf: (event: OutgoingEvent) => CandidatePage,
 ): Batch {
-  const batch: Batch = { byOwner: new Map(), size: 0, unfinished: [] };
+  const batch: Batch = { byReader: new Map(), size: 0, unfinished: [] };
   let room = MAX_DELIVERIES_PER_TRANSACTION;
   for (const event of events) {
     const { candidates: found, end } = pageOf(event);
@@ -39,8 +39,8 @@ export function divideByOwner(
     batch.size += found.length;
     if (end !== undefined) batch.unfinished.push([event, end]);
     for (const candidate of found) {
-      const byEvent: CandidatesByEvent = batch.byOwner.get(candidate.ownerId) ?? new Map();
-      batch.byOwner.set(candidate.ownerId, byEvent);
+      const byEvent: CandidatesByEvent = batch.byReader.get(candidate.reader) ?? new Map();
+      batch.byReader.set(candidate.reader, byEvent);
       byEvent.set(event, [...(byEvent.get(event) ?? []), candidate]);
     }
   }
@@ -76,19 +76,21 @@ export interface Result {
 /** Creates the deliveries to endpoints of active owners, up to `INSERT_ROWS` at a time. Adds them to `result`. */
 export async function* createDeliveries(
   deliveriesOfOwner: OwnerDeliveries,
-  { byOwner }: Pick<Batch, 'byOwner'>,
-  owners: readonly StoredRecord[],
+  { byReader }: Pick<Batch, 'byReader'>,
+  readers: ReadonlyMap<string, Viewer>,
   result: Result,
 ): AsyncGenerator<NewDelivery[]> {
   const candidates = new Map(
-    [...byOwner.values()].flatMap((byEvent) => [...byEvent.values()].flat()).map((one) => [one.id, one]),
+    [...byReader.values()].flatMap((byEvent) => [...byEvent.values()].flat()).map((one) => [one.id, one]),
   );
-  const active = owners.filter((owner) => byOwner.has(owner.id) && isAccountActive(owner));
-  const receiving: [owner: StoredRecord, selected: CandidatesByEvent][] = [];
+  const active = [...readers].filter(([reader, owner]) => byReader.has(reader) && isAccountActive(owner));
+  const receiving: [owner: Viewer, selected: CandidatesByEvent][] = [];
   for (let at = 0; at < active.length; at += OWNERS_CHECKED_AT_ONCE) {
     const some = active.slice(at, at + OWNERS_CHECKED_AT_ONCE);
-    const selected = await Promise.all(some.map((user) => deliveriesOfOwner.select(byOwner.get(user.id)!, user)));
-    for (const [i, user] of some.entries()) if (selected[i]!.size > 0) receiving.push([user, selected[i]!]);
+    const selected = await Promise.all(
+      some.map(([reader, user]) => deliveriesOfOwner.select(byReader.get(reader)!, user)),
+    );
+    for (const [i, [, user]] of some.entries()) if (selected[i]!.size > 0) receiving.push([user, selected[i]!]);
   }
   let gathered: NewDelivery[] = [];
   while (receiving.length > 0) {

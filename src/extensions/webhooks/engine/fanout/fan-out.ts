@@ -6,12 +6,12 @@ import {
   lockStillDeletedUsers,
   type OutboxConsumer,
   type OutboxRow,
-  type ResourceGateway,
   startTimer,
 } from '../../../../extension/index.ts';
 import { chooseLane, enqueueEndpointJobs } from '../../endpoints/endpoint-jobs.ts';
 import { MAX_DELIVERIES_REMOVED, REMOVE_BY_OWNERS } from '../../endpoints/endpoints-sql.ts';
 import type { KeyLimits } from '../../endpoints/key-limits.ts';
+import type { EndpointOwners } from '../../endpoints/owners.ts';
 import type { WebhookSettings } from '../../settings/settings.ts';
 import type { DeletedRecords } from '../readability/deleted-records.ts';
 import { createCandidateReader } from './candidates.ts';
@@ -19,12 +19,18 @@ import {
   type Batch,
   createDeliveries,
   createInsertParameters,
-  divideByOwner,
+  divideByReader,
   INSERT_ROWS,
   type Result,
 } from './delivery-batches.ts';
 import { INSERT_DELIVERIES, INSERT_DELIVERIES_OF_CLAIMED } from './insert-deliveries-sql.ts';
-import { type OutgoingEvent, OWN_ROW_NAME, type OwnPayload, readOutgoingEvent } from './outgoing-event.ts';
+import {
+  listChangedFields,
+  type OutgoingEvent,
+  OWN_ROW_NAME,
+  type OwnPayload,
+  readOutgoingEvent,
+} from './outgoing-event.ts';
 import { createOwnerDeliveries } from './owner-deliveries.ts';
 
 /**
@@ -50,7 +56,8 @@ async function requeueUnfinishedEvents(
   const payloads = unfinished.map(([event, after]): OwnPayload => {
     const { name, position } = event;
     if (event.gateway === undefined) return { name, after, position, data: event.data, owner: event.owner };
-    return { name, after, position, record: event.stored };
+    const changed = listChangedFields(event);
+    return { name, after, position, record: event.stored, ...(changed && { changed }) };
   });
   const events = unfinished.map(([event]) => event);
   const values = [
@@ -86,13 +93,14 @@ function announceDeliveries(
 /** Creates the fan-out, which turns events into deliveries for the endpoints whose owners may read them. */
 export function createFanOut(
   host: Host,
-  users: ResourceGateway,
+  owners: EndpointOwners,
   settings: WebhookSettings,
   deleted: Pick<DeletedRecords, 'keep'>,
   limits: Pick<KeyLimits, 'findReadLimit'>,
 ): OutboxConsumer {
+  const { users } = owners;
   const gateways = gatewaysByName(host.resources);
-  const readCandidates = createCandidateReader(users);
+  const readCandidates = createCandidateReader(owners);
   const deliveriesOfOwner = createOwnerDeliveries(host, settings, limits);
   const reports = { queues: host.queues, logWork: createWorkLogger(host) };
   const isSentResource = (name: string) => gateways.has(name) && gateways.get(name)!.declaration.webhooks !== false;
@@ -106,9 +114,9 @@ export function createFanOut(
     tx: Executor,
     result: Result,
   ): Promise<Batch['unfinished']> {
-    const { pageOf, owners } = await readCandidates(events, tx);
-    const batch = divideByOwner(events, pageOf);
-    for await (const rows of createDeliveries(deliveriesOfOwner, batch, owners, result))
+    const { pageOf, readers } = await readCandidates(events, tx);
+    const batch = divideByReader(events, pageOf);
+    for await (const rows of createDeliveries(deliveriesOfOwner, batch, readers, result))
       await tx.write({
         name: 'webhook_deliveries_insert',
         text: INSERT_DELIVERIES,
@@ -144,11 +152,11 @@ export function createFanOut(
       async prepare(rows, executor) {
         const elapsed = startTimer();
         const events = rows.map((row) => readOutgoingEvent(row, gateways));
-        const { pageOf, owners } = await readCandidates(events, executor);
-        const batch = divideByOwner(events, pageOf);
+        const { pageOf, readers } = await readCandidates(events, executor);
+        const batch = divideByReader(events, pageOf);
         const result: Result = { deliveries: 0, endpoints: new Map() };
         if (batch.unfinished.length > 0 || batch.size > INSERT_ROWS) return undefined;
-        const [deliveries] = await Array.fromAsync(createDeliveries(deliveriesOfOwner, batch, owners, result));
+        const [deliveries] = await Array.fromAsync(createDeliveries(deliveriesOfOwner, batch, readers, result));
         if (deliveries === undefined) return { statement: undefined };
         return {
           statement: {

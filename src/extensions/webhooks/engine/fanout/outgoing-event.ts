@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { OutboxRow, ResourceGateway, StoredRecord } from '../../../../extension/index.ts';
 
 /**
@@ -26,12 +27,14 @@ export interface RecordEvent extends Outgoing {
   record: StoredRecord;
   /** The record as stored in the outbox. */
   stored: Record<string, unknown>;
+  /** Whether the event is an update that changed a field. */
+  hasChanged(field: string): boolean;
 }
 
 /** An event that the app published, to be delivered to endpoints. */
 export interface PublishedEvent extends Outgoing {
   gateway: undefined;
-  /** The user whose own endpoints get the event; null if only global endpoints get it. */
+  /** The user or organisation whose own endpoints get the event; null if only global endpoints get it. */
   owner: string | null;
   /** The event's data as JSON, exactly as sent to endpoints. */
   data: string;
@@ -42,9 +45,40 @@ export type OutgoingEvent = RecordEvent | PublishedEvent;
 
 /** The payload of an outbox row with the name `OWN_ROW_NAME`. */
 export type OwnPayload = { name: string; after?: string; position?: number } & (
-  | { record: Record<string, unknown> }
+  | { record: Record<string, unknown>; changed?: string[] }
   | { data: string; owner: string | null }
 );
+
+/** Returns which fields an update changed, for the payload of the event's next outbox row; undefined for other events. */
+export function listChangedFields({ name, gateway, hasChanged }: RecordEvent): string[] | undefined {
+  if (!name.endsWith('.updated')) return undefined;
+  return Object.keys(gateway.declaration.fields).filter(hasChanged);
+}
+
+/**
+ * Creates the test whether an event changed a field. The previous record is only read if a filter asks.
+ *
+ * @param changed the changed fields, if an earlier outbox row has them
+ */
+function createChangeTest(
+  gateway: ResourceGateway,
+  record: StoredRecord,
+  {
+    name,
+    previous,
+    changed,
+  }: { name: string; previous: Record<string, unknown> | undefined; changed: string[] | undefined },
+): (field: string) => boolean {
+  if (!name.endsWith('.updated')) return () => false;
+  if (changed !== undefined) return (field) => changed.includes(field);
+  // Written by an earlier version. A delivery too many is better than a lost one.
+  if (previous === undefined) return () => true;
+  let before: StoredRecord | undefined;
+  return (field) => {
+    before ??= gateway.fromOutbox(previous);
+    return !isDeepStrictEqual(before[field] ?? null, record[field] ?? null);
+  };
+}
 
 /** Reads an outbox row: a change of a record of one of the `gateways`, or one of the extension's own rows. */
 export function readOutgoingEvent(row: OutboxRow, gateways: ReadonlyMap<string, ResourceGateway>): OutgoingEvent {
@@ -60,5 +94,8 @@ export function readOutgoingEvent(row: OutboxRow, gateways: ReadonlyMap<string, 
   if (own !== undefined && 'data' in own) return { ...common, gateway: undefined, owner: own.owner, data: own.data };
   const gateway = gateways.get(row.resource!)!;
   const stored = row.payload.record as Record<string, unknown>;
-  return { ...common, gateway, stored, record: gateway.fromOutbox(stored) };
+  const record = gateway.fromOutbox(stored);
+  const previous = row.payload.previous as Record<string, unknown> | undefined;
+  const hasChanged = createChangeTest(gateway, record, { name: common.name, previous, changed: own?.changed });
+  return { ...common, gateway, stored, record, hasChanged };
 }

@@ -1,4 +1,4 @@
-import { type Host, isTransient, newId, type Viewer } from '../../../../extension/index.ts';
+import { gatewaysByName, type Host, isTransient, newId, type Viewer } from '../../../../extension/index.ts';
 import { generateMessageId } from '../../deliveries/message.ts';
 import { toStoredBody } from '../../deliveries/stored-body.ts';
 import type { KeyLimits } from '../../endpoints/key-limits.ts';
@@ -38,7 +38,9 @@ export function createOwnerDeliveries(
   settings: Pick<WebhookSettings, 'globalPolicy'>,
   limits: Pick<KeyLimits, 'findReadLimit'>,
 ): OwnerDeliveries {
-  const selection = { service: host.service, globalPolicy: settings.globalPolicy };
+  const { service, log } = host;
+  const gateways = gatewaysByName(host.resources);
+  const selection = { service, log, gateways, limits, globalPolicy: settings.globalPolicy };
   const declarations = new Map(host.resources.map(({ name, declaration }) => [name, declaration]));
 
   async function createDeliveries(selected: CandidatesByEvent, owner: Viewer): Promise<NewDelivery[]> {

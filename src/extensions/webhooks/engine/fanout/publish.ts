@@ -22,20 +22,20 @@ const PUBLISH = `
 /** Publishes the events of an app. */
 export interface WebhookPublisher<E extends EventDeclarations = EventDeclarations> {
   /**
-   * Sends one of the app's own events to the endpoints that subscribe to it: those of `owner`, and all with scope `global`. The event is
+   * Sends one of the app's own events to the endpoints that subscribe to it: those of `owner` or `organisation`, and all with scope `global`. The event is
    * stored before this resolves. Within the function of `app.transaction` it is stored in that transaction: it is sent once the transaction
    * is committed, and never if it is rolled back.
    *
    * @param data the input of the event's schema
-   * @param options `owner`: id of a user; without it, only endpoints with scope `global` get the event
+   * @param options `owner`: id of a user, or `organisation`: id of an organisation; without either, only endpoints with scope `global` get the event
    * @returns the id of the event
    * @throws Error if the event is not declared, if the schema refuses the data, if the data is larger than a request body may be, or if
-   *   the owner is not a valid id
+   *   the owner or organisation is not a valid id
    */
   publish<N extends keyof E & string>(
     name: N,
     data: EventData<E[N]>,
-    options?: { owner?: string | undefined },
+    options?: { owner?: string | undefined; organisation?: string | undefined },
   ): Promise<{ id: string }>;
 }
 
@@ -79,11 +79,16 @@ export function createEventPublisher(
         );
   }
 
-  return async (name, data, { owner } = {}) => {
+  return async (name, data, { owner: user, organisation } = {}) => {
     // Read this before the first await: a call that is not awaited may outlive the transaction.
     const transaction = currentTransaction();
-    if (owner !== undefined && !isId(owner))
+    if (user !== undefined && !isId(user))
       throw new Error(`webhooks.publish('${name}'): owner must be the id of a user`);
+    if (organisation !== undefined && !isId(organisation))
+      throw new Error(`webhooks.publish('${name}'): organisation must be the id of an organisation`);
+    if (user !== undefined && organisation !== undefined)
+      throw new Error(`webhooks.publish('${name}'): set owner or organisation, not both`);
+    const owner = user ?? organisation;
     const payload: OwnPayload = { name, data: await serializeEventData(name, data), owner: owner ?? null };
     const id = newId();
     const statement = {

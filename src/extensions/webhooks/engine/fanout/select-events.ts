@@ -1,15 +1,91 @@
-import { allowsAction, type Host, type Viewer, withReadLimit } from '../../../../extension/index.ts';
+import {
+  allowsAction,
+  type Host,
+  isTransient,
+  type ResourceGateway,
+  type Viewer,
+  withReadLimit,
+} from '../../../../extension/index.ts';
 import type { KeyLimits } from '../../endpoints/key-limits.ts';
+import { toOwnerAuth } from '../../endpoints/owners.ts';
+import { createFilterEvaluator, type FilterEvaluator } from '../../filters/evaluate.ts';
 import type { WebhookSettings } from '../../settings/settings.ts';
 import type { Candidate, CandidatesByEvent } from './candidates.ts';
-import type { OutgoingEvent } from './outgoing-event.ts';
+import type { OutgoingEvent, RecordEvent } from './outgoing-event.ts';
 
-/** Selects the events for each endpoint of a user: with scope `own`, readable events; with `global`, all in the user's scope filter. */
+/** Creates the function that returns an owner with the limits of an endpoint's API key, for keys with these scopes. */
+function createKeyViewers(
+  limits: Pick<KeyLimits, 'findReadLimit'>,
+  owner: Viewer,
+): (keyScopes: readonly string[]) => Viewer {
+  const viewerOfKey = new Map<string, Viewer>();
+  return (scopes) => {
+    const key = scopes.join(' ');
+    const viewer = viewerOfKey.get(key) ?? withReadLimit(owner, limits.findReadLimit(toOwnerAuth(owner, scopes)));
+    viewerOfKey.set(key, viewer);
+    return viewer;
+  };
+}
+
+/** What the selection of events depends on. */
+interface SelectionDependencies extends Pick<Host, 'service' | 'log'>, Pick<WebhookSettings, 'globalPolicy'> {
+  /** The resources by name, with their former names. */
+  gateways: ReadonlyMap<string, ResourceGateway>;
+  limits: Pick<KeyLimits, 'findReadLimit'>;
+}
+
+/** Creates the function that leaves out the endpoints of an owner whose filters an event does not meet. */
+function createEndpointFilter(
+  { service, log, gateways, limits }: SelectionDependencies,
+  owner: Viewer,
+): (event: OutgoingEvent, endpoints: Candidate[]) => Candidate[] | Promise<Candidate[]> {
+  const limit = createKeyViewers(limits, owner);
+  const evaluators = new Map<Viewer, FilterEvaluator>();
+
+  function findEvaluator({ keyScopes }: Candidate): FilterEvaluator {
+    const viewer = keyScopes === null ? owner : limit(keyScopes);
+    const evaluator =
+      evaluators.get(viewer) ?? createFilterEvaluator(gateways, { user: viewer, req: undefined, service });
+    evaluators.set(viewer, evaluator);
+    return evaluator;
+  }
+
+  async function meetsFilter(event: RecordEvent, endpoint: Candidate): Promise<boolean> {
+    if (endpoint.filter === null) return true;
+    try {
+      return await findEvaluator(endpoint).meets(endpoint.filter, event);
+    } catch (error) {
+      if (isTransient(error)) throw error;
+      // The owner's endpoints without this filter still get the event.
+      const where = { event: event.name, id: event.id, endpoint: endpoint.id };
+      log.error(
+        { err: error, ...where },
+        'the filter of a webhook could not be evaluated; the event is not sent to it',
+      );
+      return false;
+    }
+  }
+
+  return (event, endpoints) => {
+    // Events that the app publishes have no record to filter by.
+    if (event.gateway === undefined || endpoints.every(({ filter }) => filter === null)) return endpoints;
+    return Promise.all(endpoints.map((one) => meetsFilter(event, one))).then((met) =>
+      endpoints.filter((_, i) => met[i]),
+    );
+  };
+}
+
+/**
+ * Selects the events for each endpoint of a user: with scope `own`, readable events; with `global`, all in the user's scope filter; of
+ * these, the events that meet the filter of the endpoint.
+ */
 export async function selectReceivedEvents(
-  { service, globalPolicy }: Pick<Host, 'service'> & Pick<WebhookSettings, 'globalPolicy'>,
+  dependencies: SelectionDependencies,
   candidates: CandidatesByEvent,
   user: Viewer,
 ): Promise<CandidatesByEvent> {
+  const { service, globalPolicy } = dependencies;
+  const filterEndpoints = createEndpointFilter(dependencies, user);
   // One context for all events, so that the scope of each resource is evaluated once.
   const viewContext = { user, req: undefined, service };
   const hasGlobal = [...candidates.values()].some((list) => list.some((one) => one.global));
@@ -23,7 +99,8 @@ export async function selectReceivedEvents(
     const readable =
       own && (gateway === undefined ? event.owner === user.id : await gateway.readableBy(event.record, viewContext));
     const inScope = all && (gateway === undefined || (await gateway.inScope(event.record, viewContext)));
-    return [event, list.filter((one) => (one.global ? inScope : readable))] as const;
+    const reached = list.filter((one) => (one.global ? inScope : readable));
+    return [event, await filterEndpoints(event, reached)] as const;
   });
   return new Map((await Promise.all(reachedByEvent)).filter(([, reached]) => reached.length > 0));
 }
@@ -37,14 +114,7 @@ export function divideByViewer(
   selected: CandidatesByEvent,
   owner: Viewer,
 ): Map<Viewer, CandidatesByEvent> {
-  const viewerOfKey = new Map<string, Viewer>();
-  const limit = (scopes: readonly string[]): Viewer => {
-    const key = scopes.join(' ');
-    const auth = { via: 'api-key', scopes, id: '' } as const;
-    const viewer = viewerOfKey.get(key) ?? withReadLimit(owner, limits.findReadLimit(auth));
-    viewerOfKey.set(key, viewer);
-    return viewer;
-  };
+  const limit = createKeyViewers(limits, owner);
   const chooseViewer = ({ gateway }: OutgoingEvent, { keyScopes }: Candidate): Viewer => {
     if (keyScopes === null || gateway === undefined) return owner;
     const limited = limit(keyScopes);

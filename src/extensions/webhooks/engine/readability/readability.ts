@@ -1,7 +1,6 @@
 import {
   type Auth,
   allowsAction,
-  createMicroBatch,
   DecryptionError,
   type ExpandedRecord,
   gatewaysByName,
@@ -11,10 +10,13 @@ import {
   type ResourceGateway,
   type StoredRecord,
   type Viewer,
+  viewerThroughRelation,
   withReadLimit,
 } from '../../../../extension/index.ts';
 import { createHidingErrorHandler, createRuleErrorReporter } from '../../../../records/schema/rule-errors.ts';
+import type { OwnerKey } from '../../endpoints/endpoint.ts';
 import type { KeyLimits } from '../../endpoints/key-limits.ts';
+import type { EndpointOwners } from '../../endpoints/owners.ts';
 import { TEST_EVENT } from '../../settings/events.ts';
 import type { WebhookSettings } from '../../settings/settings.ts';
 import type { DeletedRecords } from './deleted-records.ts';
@@ -68,9 +70,9 @@ export function createGlobalAccessCheck(
  */
 export const NOT_READABLE = "The endpoint's owner may no longer read this record";
 
-/** A user that another statement has read. */
+/** An owner that another statement has read. */
 export interface ReadOwner {
-  /** The row, for `fromRowJson` of the users' gateway. */
+  /** The row of a user, for `fromRowJson` of the users' gateway. Not used for an organisation. */
   json: Record<string, unknown>;
   /** When the statement was sent, by `performance.now()`. */
   at: number;
@@ -80,8 +82,7 @@ export interface ReadOwner {
 const READ_OWNER_FRESH_MS = 10;
 
 /** The reader for which a body is checked: the owner of an endpoint, with the limits of the endpoint. */
-export interface Audience {
-  owner: string;
+export interface Audience extends OwnerKey {
   /** The owner, if the statement that found the endpoint has read them. */
   readOwner?: ReadOwner;
   scope: 'own' | 'global';
@@ -188,36 +189,16 @@ async function loadRecordLookup(
   };
 }
 
-const MAX_OWNERS_PER_READ = 100;
-
-/** Creates the function that reads the owner of an endpoint. Checks that begin while a statement runs share the next one. */
-function createOwnerLoader(users: Pick<ResourceGateway, 'load'>): (owner: string) => Promise<StoredRecord | undefined> {
-  const loadTogether = createMicroBatch<string, StoredRecord | undefined>(async (owners) => {
-    const found = new Map((await users.load([...new Set(owners)])).map((user) => [user.id, user]));
-    return owners.map((owner) => found.get(owner));
-  }, MAX_OWNERS_PER_READ);
-  return async (owner) => {
-    try {
-      return await loadTogether(owner);
-    } catch (error) {
-      // One user that cannot be decrypted fails the statement for all, so each is then read alone.
-      if (!(error instanceof DecryptionError)) throw error;
-      return (await users.load([owner]))[0];
-    }
-  };
-}
-
 /** Creates the check whether the owner of an endpoint may read the bodies of deliveries. */
 export function createReadabilityCheck(
   { resources, service, log }: Pick<Host, 'resources' | 'service' | 'log'>,
-  users: Pick<ResourceGateway, 'load' | 'fromRowJson'>,
+  owners: Pick<EndpointOwners, 'users' | 'load' | 'toOrganisationViewer'>,
   { globalPolicy, events }: Pick<WebhookSettings, 'globalPolicy' | 'events'>,
   deleted: Pick<DeletedRecords, 'read'>,
   limits: Pick<KeyLimits, 'reads' | 'findReadLimit' | 'ended'>,
 ): CheckReadability {
   const gateways = gatewaysByName(resources);
   const isGlobalAllowed = createGlobalPolicyCheck({ service, log }, { globalPolicy });
-  const loadOwner = createOwnerLoader(users);
 
   /** Whether an event is a test or one that the app publishes. The name of such an event may begin with the name of a resource. */
   const isAppEvent = (type: string) => type === TEST_EVENT || Object.hasOwn(events, type);
@@ -236,17 +217,20 @@ export function createReadabilityCheck(
     }
   }
 
-  async function findOwner({ owner, readOwner }: Audience): Promise<StoredRecord | undefined> {
-    if (readOwner !== undefined && performance.now() - readOwner.at < READ_OWNER_FRESH_MS)
-      return users.fromRowJson(readOwner.json);
-    return loadOwner(owner);
+  async function findOwner(audience: Audience): Promise<Viewer | undefined> {
+    const { owner, organisationRole, readOwner } = audience;
+    if (readOwner === undefined || performance.now() - readOwner.at >= READ_OWNER_FRESH_MS)
+      return owners.load(audience);
+    if (typeof organisationRole === 'string') return owners.toOrganisationViewer(owner, organisationRole);
+    return owners.users.fromRowJson(readOwner.json);
   }
 
   return async (audience, bodies) => {
     const { owner, scope, key } = audience;
     const [found, ended] = await Promise.all([findOwner(audience), key ? limits.ended([key.id]) : []]);
     if (found === undefined || !isAccountActive(found) || ended.length > 0) return undefined;
-    const user = withReadLimit(found, key ? limits.findReadLimit(key) : undefined);
+    // The limit of a key includes that of its organisation.
+    const user = key ? withReadLimit(found, limits.findReadLimit(key)) : found;
     const isGlobal = scope === 'global';
     // One context for all deliveries, so that the scope of each resource is evaluated once.
     const viewContext = { user, req: undefined, service };
@@ -269,6 +253,8 @@ export function createReadabilityCheck(
       // The owner of an event that the app publishes never changes, so only the scopes of the key are checked.
       if (key && !limits.reads(key, [type])) return false;
       if (gateway === undefined) return isAppEvent(type);
+      // An organisation, or its key, reads only records of organisations.
+      if (viewerThroughRelation(user, gateway.name) === undefined) return false;
       const record = findSubject(gateway.name, String(data.id));
       const where = { resource: gateway.name, record: data.id, user: owner };
       const before = { data, record, find: findCurrent };

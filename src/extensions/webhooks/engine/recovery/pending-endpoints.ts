@@ -1,6 +1,7 @@
-import type { Host, ResourceGateway } from '../../../../extension/index.ts';
+import type { Host } from '../../../../extension/index.ts';
 import { createCostLimit } from '../../../../platform/data/postgres/cost-limit.ts';
-import { mayReceiveSql, type UsersSql, usersSql } from '../../endpoints/endpoints-sql.ts';
+import { mayReceiveSql, type OwnersSql, ownersSql } from '../../endpoints/endpoints-sql.ts';
+import type { OwnerTables } from '../../endpoints/owners.ts';
 import { listGlobalRoles, type WebhookSettings } from '../../settings/settings.ts';
 
 /** Selects the first pending delivery that meets a condition on the columns of webhook_deliveries_due_index. */
@@ -40,12 +41,12 @@ const KNOWN_AND_RECENT = `
  * Returns for each endpoint of `page`: the endpoint, whether it is slow, whether it may be sent to now, by how many ms its earliest delivery
  * is overdue, its owner, when that delivery is due, or now if that is earlier, and `is_cut`. $3 roles of the global policy.
  */
-function pendingEndpointsSql(users: UsersSql, page: string): string {
+function pendingEndpointsSql(owners: OwnersSql, page: string): string {
   return `${page}
-  select p.endpoint_id, coalesce(e.slow, false), coalesce(${mayReceiveSql(users, '$3')}, false),
+  select p.endpoint_id, coalesce(e.slow, false), coalesce(${mayReceiveSql(owners, '$3')}, false),
     floor(extract(epoch from now() - p.next_attempt_at) * 1000)::bigint, e.owner_id,
     least(p.next_attempt_at, now()), p.is_cut
-  from page p left join webhook_endpoints e on e.id = p.endpoint_id left join ${users.table} u on u.id = e.owner_id
+  from page p left join webhook_endpoints e on e.id = p.endpoint_id left join ${owners.table} u on u.id = e.owner_id
   order by p.endpoint_id`;
 }
 
@@ -98,12 +99,12 @@ const idBefore = (ms: number) =>
 /** Creates the reader of endpoints that have pending deliveries. */
 export function createPendingEndpoints(
   { database }: Pick<Host, 'database'>,
-  users: ResourceGateway,
+  owners: OwnerTables,
   settings: Pick<WebhookSettings, 'globalPolicy' | 'pollMs'>,
 ): PendingEndpoints {
   const roles = listGlobalRoles(settings);
   const [allText, recentText] = [ALL_WAITING, KNOWN_AND_RECENT].map((page) =>
-    pendingEndpointsSql(usersSql(users), page),
+    pendingEndpointsSql(ownersSql(owners), page),
   );
   const limit = createCostLimit('webhook_deliveries');
   let known = new Map<string, PendingRow>();

@@ -38,7 +38,7 @@ const RECLAIM_EXPIRED_LEASES_OF = reclaimExpiredLeasesSql('endpoint_id = any($2:
  * webhook_deliveries_lease_index.
  */
 const LOST_DELIVERIES = `
-  select id, endpoint_id, event_id, attempts, schedule_attempts from webhook_deliveries where status = 'sending' and lease_until < now()
+  select id, endpoint_id, event_id, type, attempts, schedule_attempts from webhook_deliveries where status = 'sending' and lease_until < now()
   order by lease_until limit $1`;
 
 /** The condition that leases or deliveries of workers have expired. */
@@ -75,7 +75,14 @@ const createLostOutcome = () => ({
   slow: null,
 });
 
-type LostRow = [id: string, endpointId: string, eventId: string, attempt: number, scheduleAttempt: number];
+type LostRow = [
+  id: string,
+  endpointId: string,
+  eventId: string,
+  type: string,
+  attempt: number,
+  scheduleAttempt: number,
+];
 
 /** Creates the sweeps that reclaim deliveries of dead workers and find deliveries without a job. Many relays may run them at once. */
 export function createReclaimSweeps(
@@ -119,8 +126,8 @@ export function createReclaimSweeps(
       const rows = await database.write<LostRow>(statement);
       found = rows.length;
       const outcome = createLostOutcome();
-      const attempts = rows.map(([id, endpointId, eventId, attempt, scheduleAttempt]) => {
-        return { id, endpointId, eventId, attempt, scheduleAttempt, outcome };
+      const attempts = rows.map(([id, endpointId, eventId, type, attempt, scheduleAttempt]) => {
+        return { id, endpointId, eventId, type, attempt, scheduleAttempt, outcome };
       });
       if (found > 0) await writeResults(attempts);
       pending.add(rows.map(([, endpointId]) => endpointId));

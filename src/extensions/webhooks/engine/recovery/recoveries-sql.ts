@@ -1,7 +1,6 @@
 import { deleteUnlockedSql, findsRowSql } from '../../../../extension/index.ts';
 import { columnsSql, DELIVERY_TABLES, LOG_COLUMNS, resumeFromLogSql } from '../../deliveries/deliveries-sql.ts';
-import type { UsersSql } from '../../endpoints/endpoints-sql.ts';
-import { mayReceiveSql } from '../../endpoints/endpoints-sql.ts';
+import { mayReceiveSql, type OwnersSql } from '../../endpoints/endpoints-sql.ts';
 import { TEST_EVENT } from '../../settings/events.ts';
 
 /** The states of a recovery. `stopped`: its endpoint was disabled or deleted before it was complete. */
@@ -116,13 +115,13 @@ export const RUNNING_RECOVERIES = `select id from webhook_recoveries where statu
  *
  * Returns the endpoint's lane and owner, the number of resent deliveries, whether another page may follow at once, and the recovery.
  */
-export function recoverPageSql(users: UsersSql, isKeptCondition: string): string {
+export function recoverPageSql(owners: OwnersSql, isKeptCondition: string): string {
   return `
   with seen as materialized (
     select after_at, after_id from webhook_recoveries where id = $1
   ), r as (
-    select r.*, coalesce(e.slow, false) as slow, e.owner_id, coalesce(${mayReceiveSql(users, '$3')}, false) as open
-    from webhook_recoveries r left join webhook_endpoints e on e.id = r.endpoint_id left join ${users.table} u on u.id = e.owner_id
+    select r.*, coalesce(e.slow, false) as slow, e.owner_id, coalesce(${mayReceiveSql(owners, '$3')}, false) as open
+    from webhook_recoveries r left join webhook_endpoints e on e.id = r.endpoint_id left join ${owners.table} u on u.id = e.owner_id
     where r.id = $1 and r.status = 'running' for update of r skip locked
   ), waiting as (
     -- Include the next second: times are rounded to ms, and another process's page may be due after now(), which is older than the

@@ -1,14 +1,8 @@
-import {
-  createRetentionSweep,
-  DAY_MS,
-  type Host,
-  newId,
-  type ResourceGateway,
-  type Sweep,
-} from '../../../../extension/index.ts';
+import { createRetentionSweep, DAY_MS, type Host, newId, type Sweep } from '../../../../extension/index.ts';
 import { isKeptSql } from '../../deliveries/deliveries-sql.ts';
 import { chooseLane, enqueueEndpointJobs } from '../../endpoints/endpoint-jobs.ts';
-import { usersSql } from '../../endpoints/endpoints-sql.ts';
+import { ownersSql } from '../../endpoints/endpoints-sql.ts';
+import type { OwnerTables } from '../../endpoints/owners.ts';
 import { listGlobalRoles, type WebhookSettings } from '../../settings/settings.ts';
 import {
   beginRecoverySql,
@@ -44,11 +38,11 @@ export interface Recoveries {
 /** Creates the functions that resend failed deliveries. */
 export function createRecoveries(
   { database, queues }: Pick<Host, 'database' | 'queues'>,
-  users: ResourceGateway,
+  owners: OwnerTables,
   settings: WebhookSettings,
 ): Recoveries {
   const isKeptCondition = isKeptSql(settings);
-  const text = recoverPageSql(usersSql(users), isKeptCondition);
+  const text = recoverPageSql(ownersSql(owners), isKeptCondition);
   const [beginText, failedEndpointsText] = [beginRecoverySql(isKeptCondition), failedEndpointsSql(isKeptCondition)];
   const reopenText = reopenRecoveriesSql(isKeptCondition);
   const roles = listGlobalRoles(settings);

@@ -5,13 +5,14 @@ import {
   deleteUnlockedSql,
   findsRowSql,
   type Host,
-  type ResourceGateway,
   type Sweep,
   writeInBatches,
 } from '../../../../extension/index.ts';
 import { DELIVERY_TABLES } from '../../deliveries/deliveries-sql.ts';
-import { REMOVAL_ASSIGNMENTS, type UsersSql, usersSql } from '../../endpoints/endpoints-sql.ts';
+import { type OwnersSql, ownersSql, REMOVAL_ASSIGNMENTS } from '../../endpoints/endpoints-sql.ts';
+import type { OwnerTables } from '../../endpoints/owners.ts';
 import type { WebhookSettings } from '../../settings/settings.ts';
+import { DELETE_OLD_STATISTICS, DELETE_STATISTICS_OF_REMOVED } from '../../statistics/removal-sql.ts';
 import { createEarlierDeliveriesSweep } from './earlier-deliveries.ts';
 import type { PendingEndpoints } from './pending-endpoints.ts';
 
@@ -58,10 +59,15 @@ const DELETE_ENDPOINTS = `
   select 1 from gone`;
 
 /** Marks endpoints as removed if their owner no longer exists, for whatever reason. */
-function removeOwnerlessSql(users: UsersSql): string {
+function removeOwnerlessSql({ table, organisations }: OwnersSql): string {
+  const hasNo = (owners: string) => `not exists (select from ${owners} o where o.id = e.owner_id)`;
+  // An app that no longer has organisations keeps their endpoints, which are not sent to.
+  const isOwnerless =
+    organisations === undefined
+      ? `e.organisation_role is null and ${hasNo(table)}`
+      : `case when e.organisation_role is null then ${hasNo(table)} else ${hasNo(organisations)} end`;
   return `
-  update webhook_endpoints e set ${REMOVAL_ASSIGNMENTS}
-  where e.removed_at is null and not exists (select from ${users.table} u where u.id = e.owner_id) returning 1`;
+  update webhook_endpoints e set ${REMOVAL_ASSIGNMENTS} where e.removed_at is null and ${isOwnerless} returning 1`;
 }
 
 /** Deletes old secrets after their grace period; the older secret expires first. Uses webhook_endpoints_previous_secret_index. */
@@ -80,11 +86,11 @@ const MAX_LOG_SWEEP_MS = 5000;
 /** Creates the sweeps that delete old data of webhooks. Many relays may run them at once. */
 export function createRetentionSweeps(
   { database, log }: Pick<Host, 'database' | 'log'>,
-  users: ResourceGateway,
+  owners: OwnerTables,
   settings: WebhookSettings,
   pending: Pick<PendingEndpoints, 'readAll'>,
 ): Sweep[] {
-  const removeOwnerlessText = removeOwnerlessSql(usersSql(users));
+  const removeOwnerlessText = removeOwnerlessSql(ownersSql(owners));
   const keepMs = settings.keepDeliveriesDays * DAY_MS;
   const partitions = { table: 'webhook_delivery_log', column: 'finished_at', keepMs };
   // Copies of deleted records: a delivery may use the whole schedule, with waits up to 20% longer, and then stay in the log.
@@ -107,9 +113,9 @@ export function createRetentionSweeps(
       name: 'webhooks: logs of removed endpoints',
       everyMs: Math.min(settings.cleanMs, MAX_LOG_SWEEP_MS),
       condition: HAS_REMOVED_ENDPOINTS,
-      removals: DELIVERY_TABLES.map((table) => {
-        return { text: deleteDeliveriesOfRemovedEndpointsSql(table), maxBatches: Number.POSITIVE_INFINITY };
-      }),
+      removals: [...DELIVERY_TABLES.map(deleteDeliveriesOfRemovedEndpointsSql), DELETE_STATISTICS_OF_REMOVED].map(
+        (text) => ({ text, maxBatches: Number.POSITIVE_INFINITY }),
+      ),
     }),
     createPartitionSweep(database, log, { name: 'webhooks: delivery log', everyMs: settings.cleanMs, partitions }),
     createEarlierDeliveriesSweep({ database, log }, partitions),
@@ -120,6 +126,11 @@ export function createRetentionSweeps(
         { table: 'webhook_deleted_records', column: 'id', keep: keepDeleted, maxBatches: Number.POSITIVE_INFINITY },
         { text: DELETE_ENDPOINTS },
       ],
+    }),
+    createRetentionSweep(database, {
+      name: 'webhooks: statistics',
+      everyMs: settings.cleanMs,
+      removals: [{ text: DELETE_OLD_STATISTICS, maxBatches: Number.POSITIVE_INFINITY }],
     }),
     {
       name: 'webhooks: unused endpoints',

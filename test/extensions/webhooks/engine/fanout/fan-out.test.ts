@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { ResourceGateway } from '../../../../../src/declare/host.ts';
-import { usersSql } from '../../../../../src/extensions/webhooks/endpoints/endpoints-sql.ts';
+import { ownersSql } from '../../../../../src/extensions/webhooks/endpoints/endpoints-sql.ts';
 import { candidatesSql } from '../../../../../src/extensions/webhooks/engine/fanout/candidates.ts';
 import { ApiError, createApp, defineResource, defineUser, f, webhooks } from '../../../../../src/index.ts';
 import { startTestApp } from '../../../../support/app.ts';
@@ -191,11 +191,14 @@ describe('a policy that throws for one owner', () => {
 
 describe('finding one of 20,000 endpoints', () => {
   const text = candidatesSql(
-    usersSql({
-      table: 'users',
-      declaration: user,
-      rowJson: (alias: string) => `to_jsonb(${alias}.*)`,
-    } as unknown as ResourceGateway),
+    ownersSql({
+      users: {
+        table: 'users',
+        declaration: user,
+        rowJson: (alias: string) => `to_jsonb(${alias}.*)`,
+      } as unknown as ResourceGateway,
+      organisations: undefined,
+    }),
   );
   const OWNER = `e${'1'.padStart(23, '0')}`;
   /** The parameters: owners, roles, names, names by role, names for everyone, after. Then the events that all others subscribe to. */

@@ -1,6 +1,7 @@
 import { Client } from 'pg';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { ResourceGateway } from '../../../../../src/declare/host.ts';
+import { createEndpointOwners } from '../../../../../src/extensions/webhooks/endpoints/owners.ts';
 import { createReadabilityCheck } from '../../../../../src/extensions/webhooks/engine/readability/readability.ts';
 import { defineResource, defineUser, f, webhooks } from '../../../../../src/index.ts';
 import { DecryptionError } from '../../../../../src/platform/data/crypto/keyring.ts';
@@ -46,7 +47,11 @@ test('an owner with a value that cannot be decrypted gets no delivery: a policy 
 function createCheck(load: ResourceGateway['load']) {
   return createReadabilityCheck(
     { resources: [] } as unknown as Parameters<typeof createReadabilityCheck>[0],
-    { load, fromRowJson: () => ({ id: 'owner', status: 'suspended' }) },
+    createEndpointOwners(
+      { resources: [] },
+      { load, fromRowJson: () => ({ id: 'owner', status: 'suspended' }) } as unknown as ResourceGateway,
+      { findReadLimit: () => undefined },
+    ),
     { globalPolicy: { functions: [] }, events: {} } as unknown as Parameters<typeof createReadabilityCheck>[2],
     { read: async () => [] },
     { reads: () => true, findReadLimit: () => undefined, ended: async () => [] },

@@ -32,7 +32,7 @@ afterAll(async () => {
   await database.close();
   await client.end();
 });
-const gateway = { table: 'users', declaration: user } as unknown as ResourceGateway;
+const owners = { users: { table: 'users', declaration: user } as unknown as ResourceGateway, organisations: undefined };
 const settings = fillProductionDefaults(webhookSettings.parse({}), false);
 
 beforeEach(async () => {
@@ -61,7 +61,7 @@ function createLeaseParts() {
   const observed = observeDatabase(database, client);
   const leaseRows = createLeaseRows();
   const host = { database: observed, log };
-  const renewals = createEndpointLeaseRenewals(host, gateway, settings, leaseRows);
+  const renewals = createEndpointLeaseRenewals(host, owners, settings, leaseRows);
   onTestFinished(renewals.stop);
   const parts = {
     host,
@@ -72,6 +72,8 @@ function createLeaseParts() {
       active: 'true',
       json: () => `'{}'`,
       hasRole: () => 'true',
+      organisations: undefined,
+      join: 'join users u on u.id = e.owner_id',
     }),
     leaseRows,
     settled: new Settled(),
@@ -130,7 +132,7 @@ test('a claim of an endpoint whose lease another worker holds does not search it
 async function readExpensively() {
   const observed = observeDatabase(database, client);
   observed.makeSearchesExpensive((text) => text.includes('with recursive waiting'));
-  const pending = createPendingEndpoints({ database: observed }, gateway, settings);
+  const pending = createPendingEndpoints({ database: observed }, owners, settings);
   const read = async () => (await Array.fromAsync(pending.read())).flat().map(([id]) => id);
   return { observed, pending, read, first: await read() };
 }

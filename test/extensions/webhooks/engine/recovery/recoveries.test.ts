@@ -28,12 +28,12 @@ await client.connect();
 const database = openDatabase(env.DATABASE_URL!, 'test', createLogger('silent', 'test'));
 const woken: string[] = [];
 const queues = { add: async (_: string, jobs: NewJob[]) => void woken.push(...jobs.map(({ data }) => data.id)) };
-const gateway = { table: 'users', declaration: user } as unknown as ResourceGateway;
+const owners = { users: { table: 'users', declaration: user } as unknown as ResourceGateway, organisations: undefined };
 /** Creates the service that carries recoveries out, as each process does. */
 const recovering = (over: Database = database) =>
   createRecoveries(
     { database: over, queues: queues as unknown as Queues },
-    gateway,
+    owners,
     fillProductionDefaults(webhookSettings.parse({}), false),
   );
 /** Runs the sweeps that reopen and continue recoveries once, as a relay does. */

@@ -39,12 +39,12 @@ beforeEach(async () => {
   endpoint = body.data.id;
 });
 
-const gateway = { table: 'users', declaration: user } as unknown as ResourceGateway;
+const owners = { users: { table: 'users', declaration: user } as unknown as ResourceGateway, organisations: undefined };
 const settings = fillProductionDefaults(webhookSettings.parse({ keepDeliveriesDays: KEEP_DAYS }), false);
 
 /** Runs a sweep of retention once, as a relay does. */
 async function runSweep(name: string, over: Database = database): Promise<number> {
-  const sweeps = createRetentionSweeps({ database: over, log }, gateway, settings, { async *readAll() {} });
+  const sweeps = createRetentionSweeps({ database: over, log }, owners, settings, { async *readAll() {} });
   return Number(await sweeps.find((sweep) => sweep.name === `webhooks: ${name}`)!.run());
 }
 /** Earlier versions kept finished deliveries in webhook_deliveries. */
@@ -245,7 +245,7 @@ test('one run finds all overdue deliveries page by page, each in its lane, and n
       added[queue] = [...(added[queue] ?? []), ...jobs.map(({ data }) => data.id)];
     },
   } as Queues;
-  const pending = createPendingEndpoints({ database }, gateway, settings);
+  const pending = createPendingEndpoints({ database }, owners, settings);
   const sweeps = createReclaimSweeps({ database, queues }, settings, pending, async () => undefined);
   await sweeps.find(({ name }) => name === 'webhooks: overdue deliveries')!.run();
 

@@ -1,7 +1,12 @@
 import { afterAll, expect, test } from 'vitest';
 import { secretEncryptionContext } from '../../../../../../src/extensions/webhooks/endpoints/endpoint.ts';
+import { decryptHeaders } from '../../../../../../src/extensions/webhooks/endpoints/headers.ts';
 import { createSigningKeyCache, generateSecret } from '../../../../../../src/extensions/webhooks/endpoints/signing.ts';
-import { createAttemptTarget, makeAttempt } from '../../../../../../src/extensions/webhooks/engine/delivery/attempt.ts';
+import {
+  createAttemptTarget,
+  makeAttempt,
+  type Sender,
+} from '../../../../../../src/extensions/webhooks/engine/delivery/attempt.ts';
 import { createKeyring } from '../../../../../../src/platform/data/crypto/keyring.ts';
 import { createGuardedAgent } from '../../../../../../src/platform/http/address-guard/index.ts';
 import { createLogger } from '../../../../../../src/platform/observability/log.ts';
@@ -22,14 +27,20 @@ function attempt(host: string, port: number, ca: string) {
     () => agents[0].destroy(),
     () => agents[1].destroy(),
   );
-  const sender = {
+  const sender: Sender = {
     agent: agents[0],
     freshAgent: agents[1],
     keys: createSigningKeyCache(keyring),
+    readHeaders: (endpointId, stored) => decryptHeaders(keyring, endpointId, stored),
     log: createLogger('silent', 'test'),
     settings: { allowPrivate: true, requireHttps: true, timeoutMs: TIMEOUT_MS },
   };
-  const target = createAttemptTarget(sender, { id: 'e', url: `https://${host}:${port}/`, secrets: [secret] });
+  const target = createAttemptTarget(sender, {
+    id: 'e',
+    url: `https://${host}:${port}/`,
+    secrets: [secret],
+    headers: null,
+  });
   return makeAttempt(sender, target, { messageId: 'msg_1', body: '{}' });
 }
 

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, expect, test } from 'vitest';
 import { secretEncryptionContext } from '../../../../../../src/extensions/webhooks/endpoints/endpoint.ts';
+import { decryptHeaders } from '../../../../../../src/extensions/webhooks/endpoints/headers.ts';
 import { createSigningKeyCache, generateSecret } from '../../../../../../src/extensions/webhooks/endpoints/signing.ts';
 import {
   createAttemptTarget,
@@ -29,6 +30,7 @@ function sender(allowPrivate = true, timeoutMs = PATIENT_MS): Sender {
     agent: agents[0]!,
     freshAgent: agents[1]!,
     keys: createSigningKeyCache(keyring),
+    readHeaders: (endpointId, stored) => decryptHeaders(keyring, endpointId, stored),
     log: createLogger('silent', 'test'),
     settings,
   };
@@ -36,7 +38,7 @@ function sender(allowPrivate = true, timeoutMs = PATIENT_MS): Sender {
 const shared = sender();
 const hurried = sender(true, TIMEOUT_MS);
 const attempt = (url: string, from = shared) =>
-  makeAttempt(from, createAttemptTarget(from, { id: 'e', url, secrets: [secret] }), {
+  makeAttempt(from, createAttemptTarget(from, { id: 'e', url, secrets: [secret], headers: null }), {
     messageId: 'msg_1',
     body: '{"a":"ü"}',
   });
@@ -112,7 +114,7 @@ test('a receiver that responds 413 while the body is still being sent causes one
   const body = JSON.stringify({ a: 'x'.repeat(20_000_000) });
   const outcome = await makeAttempt(
     shared,
-    createAttemptTarget(shared, { id: 'e', url: made.url, secrets: [secret] }),
+    createAttemptTarget(shared, { id: 'e', url: made.url, secrets: [secret], headers: null }),
     {
       messageId: 'm',
       body,

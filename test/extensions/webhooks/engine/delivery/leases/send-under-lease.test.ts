@@ -37,6 +37,7 @@ function createParts(agent: Agent, parts: Partial<SendDependencies>): SendDepend
       agent,
       freshAgent: agent,
       keys: () => [],
+      readHeaders: () => [],
       log,
       settings: { allowPrivate: true, requireHttps: false, timeoutMs: 5000 },
     },

@@ -19,11 +19,13 @@ export function createEndpoint(changes: Partial<ClaimedEndpoint> = {}): ClaimedE
   return {
     id: 'endpoint',
     owner: 'owner',
+    organisationRole: null,
     readOwner: { json: {}, at: Number.NEGATIVE_INFINITY },
     scope: 'own',
     key: null,
     url: 'http://receiver.test/',
     secrets: [],
+    headers: null,
     slow: false,
     ordered: false,
     rateLimit: null,

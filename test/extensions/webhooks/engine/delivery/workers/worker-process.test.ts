@@ -139,7 +139,8 @@ test('the relay logs each batch and the worker each attempt in one line, with id
 
   const ann = await logged.person('Ann');
   const url = `${receiver.url}/secret-path?token=secret-query`;
-  const { data } = (await ann.call('POST', '/api/webhooks', { url, events: ['post.created'] })).body;
+  const headers = { authorization: 'Bearer secret-token-of-the-receiver' };
+  const { data } = (await ann.call('POST', '/api/webhooks', { url, events: ['post.created'], headers })).body;
   receiver.answer((_, res) => res.writeHead(503, { 'x-told': 'secret-header' }).end('secret-response'), 204);
   await ann.call('POST', '/api/posts', { title: 'secret-title' });
   await vi.waitUntil(() => lines('webhook attempt').length === 2, { timeout: 120_000, interval: 50 });
