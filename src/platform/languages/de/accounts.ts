@@ -146,6 +146,14 @@ export const accountMessages: Translations = {
 
   // API keys.
   'You can have at most {max} active API keys': 'Sie können höchstens {max} aktive API-Schlüssel haben',
+  'The organisation can have at most {max} active API keys; revoke one first':
+    'Die Organisation kann höchstens {max} aktive API-Schlüssel haben; widerrufen Sie zuerst einen',
+  'Your role does not allow you to create a key with this role: {role}':
+    'Ihre Rolle erlaubt Ihnen nicht, einen Schlüssel mit dieser Rolle zu erstellen: {role}',
+  'This API key belongs to an organisation and not to a user; GET /api/organisations returns the organisation':
+    'Dieser API-Schlüssel gehört einer Organisation und keinem Benutzer; GET /api/organisations gibt die Organisation zurück',
+  'Is required, but the API key of an organisation belongs to no user':
+    'Ist erforderlich, aber der API-Schlüssel einer Organisation gehört zu keinem Benutzer',
   'This key has already been revoked': 'Dieser Schlüssel wurde bereits widerrufen',
   'Must be an array of scopes': 'Muss ein Array von Scopes sein',
   'Must not contain duplicate scopes: {scopes}': 'Darf keine doppelten Scopes enthalten: {scopes}',

@@ -72,6 +72,7 @@ export const auditWords: Translations = {
   'Queue entry removed': 'Eintrag der Warteschlange entfernt',
   'Queue entry retried': 'Eintrag der Warteschlange erneut versucht',
   'Recovery started': 'Nachholen gestartet',
+  'Filter tested': 'Filter getestet',
   'Roles changed': 'Rollen geändert',
   'Secret rotated': 'Secret gewechselt',
   'Session ended': 'Sitzung beendet',

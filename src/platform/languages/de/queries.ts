@@ -67,6 +67,9 @@ export const queryMessages: Translations = {
     'Der Operator „exists“ des Filters „{name}“ nimmt true oder false',
   'Unknown field "{field}" in a filter; filterable fields: {fields:list}':
     'Unbekanntes Feld „{field}“ in einem Filter; filterbare Felder: {fields}',
+  'You may not see "{name}", so a filter cannot use it':
+    'Sie dürfen „{name}“ nicht sehen, darum kann ein Filter es nicht verwenden',
+  'Unknown field "{name}"; fields: {fields:list}': 'Unbekanntes Feld „{name}“; Felder: {fields}',
   'Unknown filter "{name}"': 'Unbekannter Filter „{name}“',
 
   // Orders and included records.

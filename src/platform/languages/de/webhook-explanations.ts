@@ -7,6 +7,8 @@ export const webhookExplanations: Translations = {
   'The endpoint was created after the event.': 'Der Endpunkt wurde nach dem Ereignis angelegt.',
   'The endpoint does not currently subscribe to this event.':
     'Der Endpunkt hat dieses Ereignis derzeit nicht abonniert.',
+  'The event does not meet the current filter of the endpoint.':
+    'Das Ereignis erfüllt den derzeitigen Filter des Endpunkts nicht.',
   'The endpoint is currently disabled.': 'Der Endpunkt ist derzeit deaktiviert.',
   'You cannot currently receive this event: you may not read its data, or its record no longer exists.':
     'Sie können dieses Ereignis derzeit nicht erhalten: Sie dürfen seine Daten nicht lesen, oder seinen Datensatz gibt es nicht mehr.',
@@ -26,6 +28,7 @@ export const webhookExplanations: Translations = {
   'Read policy': 'Lese-Policy',
   'Global endpoints': 'Globale Endpunkte',
   Receiver: 'Empfänger',
+  Filter: 'Filter',
 
   // Their results.
   '{event} is sent to webhooks': '{event} wird an Webhooks gesendet',
@@ -37,7 +40,8 @@ export const webhookExplanations: Translations = {
     'Der Endpunkt hat {event} nicht abonniert, nur {events}',
   'The endpoint is enabled': 'Der Endpunkt ist aktiv',
   'The endpoint is disabled: {reason:text}': 'Der Endpunkt ist deaktiviert: {reason}',
-  'its receiver responded with 410': 'sein Empfänger hat mit 410 geantwortet',
+  'its receiver wants no more messages (410, or webhook-delivery: disable)':
+    'sein Empfänger möchte keine Nachrichten mehr (410 oder webhook-delivery: disable)',
   'too many deliveries in a row failed': 'zu viele Zustellungen in Folge sind fehlgeschlagen',
   'a user disabled it': 'ein Benutzer hat ihn deaktiviert',
   'its owner got a new password': 'sein Besitzer hat ein neues Passwort erhalten',
@@ -67,6 +71,14 @@ export const webhookExplanations: Translations = {
     'Der Besitzer darf keine Endpunkte mit dem Scope „global“ mehr haben (globalPolicy)',
   'The event was published for this owner': 'Das Ereignis wurde für diesen Besitzer veröffentlicht',
   'The event was published for another user': 'Das Ereignis wurde für einen anderen Benutzer veröffentlicht',
+  'The record meets the filter of the endpoint': 'Der Datensatz erfüllt den Filter des Endpunkts',
+  'The event does not meet "{condition}" of the filter for {event}':
+    'Das Ereignis erfüllt „{condition}“ des Filters für {event} nicht',
+  'The condition "{condition}" of the filter for {event} cannot be used: {error:text}':
+    'Die Bedingung „{condition}“ des Filters für {event} ist nicht verwendbar: {error}',
+  'The record is not known, so the filter cannot be evaluated':
+    'Der Datensatz ist nicht bekannt, darum lässt sich der Filter nicht prüfen',
+  'Which fields the update changed is not known': 'Welche Felder die Änderung betraf, ist nicht bekannt',
 
   // The verdict.
   '1 attempt': '1 Versuch',

@@ -6,8 +6,15 @@ export const webhookMessages: Translations = {
   'You can have at most {max} webhooks': 'Sie können höchstens {max} Webhooks haben',
   'The webhook is disabled; enable it first': 'Der Webhook ist deaktiviert; aktivieren Sie ihn zuerst',
   'You are not allowed to have a webhook of scope "global"': 'Sie dürfen keinen Webhook mit dem Scope „global“ haben',
-  'Webhooks take no X-Organisation: an endpoint receives the events of all organisations of its owner. Send the request without this header':
-    'Webhooks nehmen kein X-Organisation: Ein Endpunkt erhält die Ereignisse aller Organisationen seines Besitzers. Senden Sie die Anfrage ohne diesen Header',
+  'An organisation can have at most {max} webhooks': 'Eine Organisation kann höchstens {max} Webhooks haben',
+  'This needs the role "{role}" in the organisation': 'Dazu ist in der Organisation die Rolle „{role}“ nötig',
+  'Must be left out for the webhook of a user; send the header X-Organisation for one of an organisation':
+    'Muss beim Webhook eines Benutzers fehlen; senden Sie für den einer Organisation den Header X-Organisation',
+  'Must be events of records of organisations, which these are not: {names}':
+    'Müssen Ereignisse von Datensätzen von Organisationen sein; diese sind es nicht: {names}',
+  'Must be "own": the webhook of an organisation receives only its records':
+    'Muss „own“ sein: Der Webhook einer Organisation erhält nur deren Datensätze',
+  'Must be a role in the organisation, such as org:admin': 'Muss eine Rolle in der Organisation sein, etwa org:admin',
   'Must have a public host name': 'Muss einen öffentlichen Hostnamen haben',
   'Must not be a private or reserved address': 'Darf keine private oder reservierte Adresse sein',
   'Must not contain a user name or password': 'Darf keinen Benutzernamen und kein Passwort enthalten',
@@ -19,14 +26,53 @@ export const webhookMessages: Translations = {
   'Must be an array of event names': 'Muss ein Array von Namen von Ereignissen sein',
   'Must be the name of an event': 'Muss der Name eines Ereignisses sein',
   'Must be the name of an event, such as post.created': 'Muss der Name eines Ereignisses sein, etwa post.created',
+  'Must be an object of header names and values': 'Muss ein Objekt aus Namen und Werten von Headern sein',
+  'Must be at most {max} headers': 'Dürfen höchstens {max} Header sein',
+  'Must be at most {max:number} characters in all names and values':
+    'Darf höchstens {max} Zeichen in allen Namen und Werten haben',
+  'Must be given once: names of headers are case-insensitive':
+    'Darf nur einmal angegeben werden: Bei Namen von Headern zählt Groß- und Kleinschreibung nicht',
+  "Must have a name of letters, digits and the characters !#$%&'*+-.^_`|~":
+    "Muss einen Namen aus Buchstaben, Ziffern und den Zeichen !#$%&'*+-.^_`|~ haben",
+  'Must have a name of at most {max:number} characters': 'Muss einen Namen mit höchstens {max} Zeichen haben',
+  'Is reserved for the sender of webhooks, for proxies or for HTTP itself; choose another name':
+    'Ist dem Sender von Webhooks, Proxys oder HTTP selbst vorbehalten; wählen Sie einen anderen Namen',
+  'Must contain only visible ASCII characters, spaces and tabs':
+    'Darf nur sichtbare ASCII-Zeichen, Leerzeichen und Tabulatoren enthalten',
+  'The stored headers cannot be decrypted; send the values of all headers again, or null to remove them':
+    'Die gespeicherten Header lassen sich nicht entschlüsseln; senden Sie die Werte aller Header noch einmal, oder null, um sie zu entfernen',
+  'Send the values of these headers again, or remove them, because the URL changes to another origin: {names}':
+    'Senden Sie die Werte dieser Header noch einmal oder entfernen Sie die Header, weil die URL zu einem anderen Ursprung wechselt: {names}',
   'Unknown events: {names}. Valid events: {valid}': 'Unbekannte Ereignisse: {names}. Gültige Ereignisse: {valid}',
   'There is no event with this name': 'Es gibt kein Ereignis mit diesem Namen',
+
+  // Filters.
+  'Must be a list of at least one field': 'Muss eine Liste mit mindestens einem Feld sein',
+  'Must be a text, a number or a boolean, as in the query string of a list':
+    'Muss ein Text, eine Zahl oder ein Wahrheitswert sein, wie im Query-String einer Liste',
+  'Must be an object with at least one condition, such as {example}':
+    'Muss ein Objekt mit mindestens einer Bedingung sein, etwa {example}',
+  'Must be an object of conditions by event, such as {example}, or null':
+    'Muss ein Objekt von Bedingungen nach Ereignis sein, etwa {example}, oder null',
+  'Must be at most {max:number} bytes of JSON': 'Darf höchstens {max} Byte JSON sein',
+  'Must have at most {max:number} conditions': 'Darf höchstens {max} Bedingungen haben',
+  'Must name one resource, such as "{example}"': 'Muss eine Ressource nennen, etwa „{example}“',
+  'Must be an event or a pattern, such as "invoice.*"': 'Muss ein Ereignis oder Muster sein, etwa „invoice.*“',
+  'Must be an event about a record: the app publishes this event, which has no fields to filter by':
+    'Muss ein Ereignis über einen Datensatz sein: Die App veröffentlicht dieses Ereignis; es hat keine Felder zum Filtern',
+  'Must stand under "{event}", because only updates change fields':
+    'Muss unter „{event}“ stehen, weil nur Änderungen Felder ändern',
+  'Must be an event to which the webhook subscribes': 'Muss ein Ereignis sein, das der Webhook abonniert hat',
+  'The filter cannot be evaluated now, because a rule of the app threw an error':
+    'Der Filter lässt sich jetzt nicht auswerten, weil eine Regel der App einen Fehler ausgelöst hat',
 
   // Keys and links.
   'A link to the portal cannot change apiKeyId; use a session':
     'Ein Link zum Portal kann apiKeyId nicht ändern; verwenden Sie eine Sitzung',
   'A link to the webhook portal needs a session; an API key could exceed its scopes':
     'Ein Link zum Webhook-Portal braucht eine Sitzung; ein API-Schlüssel könnte seine Scopes überschreiten',
+  'A link to the webhook portal needs a session; an API key could exceed its scopes. The key of an organisation needs the scope "*"':
+    'Ein Link zum Webhook-Portal braucht eine Sitzung; ein API-Schlüssel könnte seine Scopes überschreiten. Der Schlüssel einer Organisation braucht den Scope „*“',
   'A webhook cannot be created or changed with this kind of credential; use a session':
     'Mit dieser Art von Zugang lässt sich kein Webhook anlegen oder ändern; verwenden Sie eine Sitzung',
   'An API key cannot change apiKeyId; use a session':
@@ -94,6 +140,8 @@ export const webhookMessages: Translations = {
   'tls handshake failed': 'TLS-Handshake fehlgeschlagen',
   'connection closed': 'Verbindung geschlossen',
   'signing secret not readable': 'Secret nicht lesbar',
+  'headers not readable': 'Header nicht lesbar',
+  'aborted by the receiver': 'vom Empfänger abgebrochen',
   'invalid answer': 'ungültige Antwort',
   'worker lost': 'Worker ausgefallen',
 
@@ -104,6 +152,7 @@ export const webhookMessages: Translations = {
   // What the receiver of the console says about signatures.
   'The signature is valid': 'Die Signatur ist gültig',
   'The signature is valid, but the body is not JSON': 'Die Signatur ist gültig, aber der Body ist kein JSON',
+  'The signature is valid, but the body has no type': 'Die Signatur ist gültig, aber der Body hat keinen Typ',
   'No signature matches: wrong secret or changed body': 'Keine Signatur passt: falsches Secret oder veränderter Body',
   'Pass the raw body as a string or bytes, not a parsed body':
     'Übergeben Sie den rohen Body als String oder Bytes, keinen geparsten Body',

@@ -56,6 +56,15 @@ export const EXAMPLES: MailVariables = {
     },
     appHost: NOTICE.appHost,
   },
+  'webhook-failing': {
+    webhook: WEBHOOK,
+    consecutiveFailures: 3,
+    failuresLeft: 2,
+    event: 'post.created',
+    lastError: 'status 500',
+    appHost: NOTICE.appHost,
+  },
+  'webhook-recovered': { webhook: WEBHOOK, appHost: NOTICE.appHost },
   'webhooks-revoked': { webhooks: [WEBHOOK], appHost: NOTICE.appHost },
   'data-export': {
     link: 'https://app.example.com/api/auth/exports/4f0c9d…',

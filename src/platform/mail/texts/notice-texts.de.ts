@@ -3,15 +3,16 @@ import type { MailContent, MailTemplate } from '../message.ts';
 import { atHost, dayOf, layOut, timeOf } from './german.ts';
 import type { AccountMailKind, MailKind, MailVariables, MailWebhook } from './variables.ts';
 
-function describeWebhook({ id, events, createdAt }: MailWebhook, place: string): string {
-  return `${id}${place}, erstellt am ${dayOf(createdAt)} für ${events.join(', ')}`;
+function describeWebhook({ id, events, createdAt, organisation }: MailWebhook, place: string): string {
+  const owner = organisation === undefined ? '' : ` der Organisation ${organisation}`;
+  return `${id}${owner}${place}, erstellt am ${dayOf(createdAt)} für ${events.join(', ')}`;
 }
 
 function composeDisabled({ webhook, appHost }: MailVariables['webhook-disabled']): MailContent {
   const { id, disabledReason, consecutiveFailures, lastError } = webhook;
   const why =
     disabledReason === 'gone'
-      ? 'Der Empfänger hat mit 410 Gone geantwortet: Er möchte keine weiteren Nachrichten.'
+      ? 'Der Empfänger hat mit 410 Gone oder webhook-delivery: disable geantwortet: Er möchte keine weiteren Nachrichten.'
       : disabledReason === 'key_ended'
         ? 'Er wurde mit einem API-Schlüssel erstellt oder geändert, der widerrufen wurde oder abgelaufen ist. Prüfen Sie seine URL, bevor Sie ihn aktivieren.'
         : `Die letzten ${consecutiveFailures} Zustellungen sind bei jedem Versuch gescheitert. Der letzte Fehler: ${toGerman(lastError ?? '')}.`;
@@ -19,6 +20,28 @@ function composeDisabled({ webhook, appHost }: MailVariables['webhook-disabled']
     `Ihr Webhook-Endpunkt ${describeWebhook(webhook, atHost(appHost))}, wurde deaktiviert.`,
     why,
     `Es wird nichts mehr an ihn gesendet. Wenn sein Empfänger wieder arbeitet, aktivieren Sie ihn: PATCH /api/webhooks/${id} mit { "enabled": true }. Änderungen bis dahin werden nicht nachgeliefert.`,
+  ]);
+}
+
+function composeFailing(variables: MailVariables['webhook-failing']): MailContent {
+  const { webhook, consecutiveFailures, failuresLeft, event, lastError, appHost } = variables;
+  const failed =
+    consecutiveFailures === 1 ? 'Die letzte Zustellung ist' : `Die letzten ${consecutiveFailures} Zustellungen sind`;
+  const more =
+    failuresLeft === 1
+      ? 'Scheitert noch eine Zustellung, wird er deaktiviert'
+      : `Scheitern noch ${failuresLeft} Zustellungen in Folge, wird er deaktiviert`;
+  return layOut('Ihr Webhook-Endpunkt ist gestört', [
+    `Ihr Webhook-Endpunkt ${describeWebhook(webhook, atHost(appHost))}, ist gestört. ${failed} bei jedem Versuch gescheitert.`,
+    `Das Ereignis der letzten: ${event}. Der Fehler: ${toGerman(lastError ?? '')}.`,
+    `${more}, und es wird nichts mehr an ihn gesendet. Die Antworten seines Empfängers sehen Sie mit GET /api/webhooks/${webhook.id}/deliveries?status=failed.`,
+  ]);
+}
+
+function composeRecovered({ webhook, appHost }: MailVariables['webhook-recovered']): MailContent {
+  return layOut('Ihr Webhook-Endpunkt arbeitet wieder', [
+    `Ihr Webhook-Endpunkt ${describeWebhook(webhook, atHost(appHost))}, arbeitet wieder: Eine Zustellung ist gelungen.`,
+    `Zustellungen, die bei jedem Versuch gescheitert sind, werden nicht von selbst wiederholt. Um sie erneut zu senden: POST /api/webhooks/${webhook.id}/recover mit { "since": "<Datum>" }.`,
   ]);
 }
 
@@ -44,7 +67,13 @@ function composeRevoked({ webhooks, appHost }: MailVariables['webhooks-revoked']
 }
 
 function composeCreated({ webhook, byKey, appHost }: MailVariables['webhook-created']): MailContent {
-  const { id, events, scope, createdAt } = webhook;
+  const { id, events, scope, createdAt, organisation } = webhook;
+  if (organisation !== undefined)
+    return layOut(`In der Organisation ${organisation} wurde ein Webhook-Endpunkt erstellt`, [
+      `In der Organisation ${organisation}${atHost(appHost)} wurde am ${dayOf(createdAt)} der Webhook-Endpunkt ${id} erstellt. Er empfängt ${events.join(', ')}: die Datensätze der Organisation.`,
+      `Sie erhalten diese E-Mail, weil Sie die Webhooks dieser Organisation verwalten. Wohin er sendet, sehen Sie mit GET /api/webhooks/${id}.`,
+      `Wenn niemand aus der Organisation das wollte, löschen Sie ihn: DELETE /api/webhooks/${id}. Ein neues Passwort des Mitglieds, das ihn erstellt hat, deaktiviert ihn nicht.`,
+    ]);
   const reach =
     scope === 'global' ? 'jeder Datensatz dieser Ereignisse' : 'die Datensätze dieser Ereignisse, die Sie lesen dürfen';
   const remedy = byKey
@@ -84,6 +113,8 @@ export const NOTICE_TEXTS: {
 } = {
   'webhook-created': composeCreated,
   'webhook-disabled': composeDisabled,
+  'webhook-failing': composeFailing,
+  'webhook-recovered': composeRecovered,
   'webhooks-revoked': composeRevoked,
   'data-export': composeExport,
   'account-erased': composeErased,

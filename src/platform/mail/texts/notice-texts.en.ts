@@ -6,15 +6,16 @@ const layOut = (subject: string, blocks: readonly MailBlock[]): MailContent => l
 
 const at = (appHost: string | undefined) => (appHost === undefined ? '' : ` at ${appHost}`);
 
-function describeWebhook({ id, events, createdAt }: MailWebhook, place: string): string {
-  return `${id}${place}, created on ${createdAt.slice(0, 10)} for ${events.join(', ')}`;
+function describeWebhook({ id, events, createdAt, organisation }: MailWebhook, place: string): string {
+  const owner = organisation === undefined ? '' : ` of the organisation ${organisation}`;
+  return `${id}${owner}${place}, created on ${createdAt.slice(0, 10)} for ${events.join(', ')}`;
 }
 
 function composeDisabled({ webhook, appHost }: MailVariables['webhook-disabled']): MailContent {
   const { id, disabledReason, consecutiveFailures, lastError } = webhook;
   const why =
     disabledReason === 'gone'
-      ? 'Its receiver responded with 410 Gone, which means that it wants no more messages.'
+      ? 'Its receiver responded with 410 Gone or webhook-delivery: disable, which means that it wants no more messages.'
       : disabledReason === 'key_ended'
         ? 'It was created or changed with an API key that was revoked or has expired. Check its URL before you enable it.'
         : `The last ${consecutiveFailures} deliveries failed on every attempt. The last error: ${lastError}.`;
@@ -22,6 +23,24 @@ function composeDisabled({ webhook, appHost }: MailVariables['webhook-disabled']
     `Your webhook endpoint ${describeWebhook(webhook, at(appHost))}, was disabled.`,
     why,
     `Nothing more is sent to it. When its receiver works again, enable it: PATCH /api/webhooks/${id} with { "enabled": true }. Changes until then are not sent later.`,
+  ]);
+}
+
+function composeFailing(variables: MailVariables['webhook-failing']): MailContent {
+  const { webhook, consecutiveFailures, failuresLeft, event, lastError, appHost } = variables;
+  const failed = consecutiveFailures === 1 ? 'The last delivery' : `The last ${consecutiveFailures} deliveries`;
+  const more = failuresLeft === 1 ? 'one more failed delivery' : `${failuresLeft} more failed deliveries in a row`;
+  return layOut('Your webhook endpoint fails', [
+    `Your webhook endpoint ${describeWebhook(webhook, at(appHost))}, fails. ${failed} failed on every attempt.`,
+    `The event of the last one: ${event}. The error: ${lastError}.`,
+    `After ${more}, the endpoint will be disabled, and nothing more is sent to it. To see the responses of its receiver: GET /api/webhooks/${webhook.id}/deliveries?status=failed.`,
+  ]);
+}
+
+function composeRecovered({ webhook, appHost }: MailVariables['webhook-recovered']): MailContent {
+  return layOut('Your webhook endpoint works again', [
+    `Your webhook endpoint ${describeWebhook(webhook, at(appHost))}, works again: a delivery has succeeded.`,
+    `Deliveries that failed on every attempt are not sent again by themselves. To send them again: POST /api/webhooks/${webhook.id}/recover with { "since": "<date>" }.`,
   ]);
 }
 
@@ -37,7 +56,13 @@ function composeRevoked({ webhooks, appHost }: MailVariables['webhooks-revoked']
 }
 
 function composeCreated({ webhook, byKey, appHost }: MailVariables['webhook-created']): MailContent {
-  const { id, events, scope, createdAt } = webhook;
+  const { id, events, scope, createdAt, organisation } = webhook;
+  if (organisation !== undefined)
+    return layOut(`A webhook endpoint was created in the organisation ${organisation}`, [
+      `The webhook endpoint ${id} was created in the organisation ${organisation}${at(appHost)} on ${createdAt.slice(0, 10)}. It receives ${events.join(', ')}: the records of the organisation.`,
+      `You get this e-mail because you manage the webhooks of this organisation. To see where it sends: GET /api/webhooks/${id}.`,
+      `If nobody of the organisation meant it, delete it: DELETE /api/webhooks/${id}. A new password of the member who created it does not disable it.`,
+    ]);
   const reach = scope === 'global' ? 'every record of these events' : 'the records of these events that you may read';
   const remedy = byKey
     ? 'If it was not you, delete it and revoke the API key that created it'
@@ -75,6 +100,8 @@ export const NOTICE_TEXTS: {
 } = {
   'webhook-created': composeCreated,
   'webhook-disabled': composeDisabled,
+  'webhook-failing': composeFailing,
+  'webhook-recovered': composeRecovered,
   'webhooks-revoked': composeRevoked,
   'data-export': composeExport,
   'account-erased': composeErased,

@@ -42,6 +42,8 @@ export interface MailWebhook {
   events: readonly string[];
   /** ISO 8601. */
   createdAt: string;
+  /** The slug of the organisation that the endpoint belongs to; left out if it belongs to the recipient. */
+  organisation?: string;
 }
 
 /**
@@ -95,6 +97,19 @@ export interface MailVariables {
     };
     appHost: string | undefined;
   };
+  /** Deliveries to an endpoint fail. It is disabled after `failuresLeft` more failures in a row. */
+  'webhook-failing': {
+    webhook: MailWebhook;
+    consecutiveFailures: number;
+    failuresLeft: number;
+    /** The name of the event of the last failed delivery. */
+    event: string;
+    /** The error of its last attempt, such as `status 500`. */
+    lastError: string | null;
+    appHost: string | undefined;
+  };
+  /** A delivery succeeded, after an e-mail said that the endpoint fails. */
+  'webhook-recovered': { webhook: MailWebhook; appHost: string | undefined };
   /** All endpoints of a user have been disabled, because the user's credentials were revoked. */
   'webhooks-revoked': { webhooks: readonly MailWebhook[]; appHost: string | undefined };
   /** A data export is ready. `userId`: the user whose data it contains, if that is not the recipient. */
@@ -108,5 +123,11 @@ export type MailKind = keyof MailVariables;
 /** The kind of an e-mail about an account and the ways to sign in. */
 export type AccountMailKind = Exclude<
   MailKind,
-  'webhook-created' | 'webhook-disabled' | 'webhooks-revoked' | 'data-export' | 'account-erased'
+  | 'webhook-created'
+  | 'webhook-disabled'
+  | 'webhook-failing'
+  | 'webhook-recovered'
+  | 'webhooks-revoked'
+  | 'data-export'
+  | 'account-erased'
 >;
