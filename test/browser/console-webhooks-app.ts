@@ -10,7 +10,7 @@ const order = defineResource('order', {
   description: 'An order of a customer',
   fields: {
     title: f.string().required().max(80).searchable(),
-    total: f.number().min(0),
+    total: f.number().min(0).filterable(),
     card: f.string().encrypted(),
     customer: f.ref('user').owner(),
   },
@@ -64,6 +64,12 @@ const DELIVERIES = `
     to_timestamp(t.at), to_timestamp(t.at), '{}'
   from generate_series(1, 60) g cross join lateral (select extract(epoch from now())::bigint - g * g * 24 as at) t`;
 
+const STATISTICS = `
+  insert into webhook_endpoint_stats (endpoint_id, hour, attempts, succeeded, failed, delivery_attempts, duration_sum, durations)
+  select endpoint_id, date_trunc('hour', finished_at, 'UTC'), count(*), count(*) filter (where status = 'succeeded'),
+    count(*) filter (where status = 'failed'), count(*), sum(duration_ms), array_fill(0, array[28]) || count(*)::int || 1
+  from webhook_delivery_log group by 1, 2`;
+
 /** Fills the app with the endpoints of several users, and a day of deliveries to them. */
 export async function seedWebhooks(): Promise<Person[]> {
   const client = new Client({ connectionString: webhookApp.env.DATABASE_URL });
@@ -77,6 +83,7 @@ export async function seedWebhooks(): Promise<Person[]> {
       const { rows } = await client.query<{ id: string }>(ENDPOINTS, [person.id, name, 1 + index * 6]);
       for (const [at, { id }] of rows.entries()) await client.query(DELIVERIES, [id, at === 1 ? 3 : 23]);
     }
+    await client.query(STATISTICS);
   } finally {
     await client.end();
   }

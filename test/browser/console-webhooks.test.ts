@@ -26,8 +26,8 @@ browserTest(
     await checkScreens(page, 'console-webhooks-overview', [360, 1280]);
 
     await page.setViewportSize({ width: 1280, height: 900 });
-    await page.getByRole('button', { name: 'Last 7 days' }).click();
-    await expect.poll(() => page.url()).toContain('range=week');
+    await page.getByRole('button', { name: 'Last 14 days' }).click();
+    await expect.poll(() => page.url()).toContain('range=twoWeeks');
     await page.getByRole('link', { name: /Failing endpoints/ }).click();
     await page.getByRole('heading', { name: 'Endpoints', level: 1 }).waitFor();
     await expect.poll(() => page.getByRole('row').count()).toBeGreaterThan(3);
@@ -179,3 +179,26 @@ browserTest(
     expect(pageErrors).toEqual([]);
   },
 );
+
+browserTest('an administrator sets conditions of an endpoint, and sees them on its page', 180_000, async () => {
+  const ann = await person('Ann');
+  const { body } = await ann.call('POST', '/api/webhooks', { url: receiver.url, events: ['order.*'] });
+  const { page, pageErrors } = await openConsole(browser, `${HOME}/endpoints/${body.data.id}/edit`);
+  await page.getByRole('button', { name: 'Add a condition' }).click();
+  const row = page.getByRole('group', { name: 'Condition 1' });
+  await row.getByRole('combobox', { name: 'Event' }).selectOption('order.created');
+  await row.getByLabel('Field').fill('colour');
+  await row.getByRole('textbox', { name: 'Value' }).fill('100');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await row.getByText('Unknown query parameter "colour"').waitFor();
+  await checkScreens(page, 'console-webhooks-filter', [360, 390, 1280]);
+  await row.getByLabel('Field').fill('total');
+  await row.getByLabel('Comparison').selectOption('gte');
+  await page.getByRole('button', { name: 'Test with the last events' }).click();
+  await page.getByText('Nothing has been sent to this endpoint yet.').waitFor();
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('order.created: total[gte] = 100').waitFor();
+  const { filter } = (await ann.call('GET', `/api/webhooks/${body.data.id}`)).body.data;
+  expect(filter).toEqual({ 'order.created': { 'total[gte]': '100' } });
+  expect(pageErrors.filter((text) => !text.includes('422'))).toEqual([]);
+});

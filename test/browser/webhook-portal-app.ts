@@ -37,8 +37,8 @@ const order = defineResource('order', {
   description: 'An order of a customer',
   fields: {
     title: f.string().required().max(80),
-    total: f.number().min(0),
-    state: f.enum(['open', 'paid']).default('open'),
+    total: f.number().min(0).filterable(),
+    state: f.enum(['open', 'paid']).default('open').filterable(),
     customer: f.ref('user').owner(),
   },
   policies: { read: 'owner' },

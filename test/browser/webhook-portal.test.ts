@@ -102,6 +102,27 @@ browserTest(
   },
 );
 
+browserTest('a customer sees how many deliveries succeeded and how long their server took', 180_000, async () => {
+  const ann = await person('Ann');
+  const { body } = await ann.call('POST', '/api/webhooks', { url: receiver.url, events: ['invoice.paid'] });
+  const { page, pageErrors } = await openPage(browser, await createLinkUrl(ann.id));
+  await page.getByRole('link', { name: receiver.url }).click();
+  await page.getByRole('link', { name: 'Statistics' }).click();
+  await page.getByText('Nothing was sent in this period.').waitFor();
+  receiver.answer(204, 204, 204, 500);
+  for (let i = 0; i < 4; i++) await ann.call('POST', `/api/webhooks/${body.data.id}/test`);
+  await page.reload();
+  await page.getByRole('figure').waitFor();
+  expect(await page.getByText('75%').count()).toBe(1);
+  await page.getByText('Succeeded: 3').waitFor();
+  await checkScreens(page, 'webhook-portal-statistics', WIDTHS);
+  await page.getByRole('button', { name: 'Last 14 days' }).press('Enter');
+  await page.getByRole('table', { name: 'Deliveries by result, last 14 days' }).waitFor();
+  expect(await page.getByRole('row').count()).toBe(14);
+  await page.getByText('Failed: 1').waitFor();
+  expect(pageErrors).toEqual([]);
+});
+
 browserTest(
   'the error of a field disappears when its value changes, and the errors of other fields stay',
   120_000,

@@ -12,4 +12,16 @@ export const de: Texts = {
   copied: 'Kopiert',
   copyBlocked: 'Der Browser hat das Kopieren blockiert. Markieren Sie stattdessen den Text.',
   selected: 'Markiert: Drücken Sie Strg+C oder ⌘C',
+  headers: {
+    legend: 'Header',
+    hint: 'Werden mit jeder Nachricht gesendet, zum Beispiel ein Schlüssel, den Ihr Server oder Gateway verlangt.',
+    name: (place) => `Name von Header ${place}`,
+    value: (name) => `Wert von Header ${name}`,
+    example: 'X-Api-Key',
+    kept: (mask) => `${mask} (bleibt)`,
+    duplicate: 'Verwenden Sie jeden Namen einmal.',
+    add: 'Header hinzufügen',
+    remove: 'Entfernen',
+    removeLabel: (name) => `Header ${name} entfernen`,
+  },
 };

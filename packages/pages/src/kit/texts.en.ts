@@ -10,6 +10,19 @@ export const en = {
   copied: 'Copied',
   copyBlocked: 'The browser blocked copying. Select the text instead.',
   selected: 'Selected: press Ctrl+C or ⌘C',
+  /** Custom headers of a webhook endpoint. */
+  headers: {
+    legend: 'Headers',
+    hint: 'Sent with every message, for example a key that your server or gateway asks for.',
+    name: (place: number) => `Name of header ${place}`,
+    value: (name: string) => `Value of header ${name}`,
+    example: 'X-Api-Key',
+    kept: (mask: string) => `${mask} (stays)`,
+    duplicate: 'Use each name once.',
+    add: 'Add a header',
+    remove: 'Remove',
+    removeLabel: (name: string) => `Remove header ${name}`,
+  },
 };
 
 export type Texts = typeof en;

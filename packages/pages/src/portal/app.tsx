@@ -30,6 +30,15 @@ function Unavailable({ reason }: { reason: Blocked }) {
   );
 }
 
+/** Says whose webhooks the page shows, for people who manage several organisations. */
+function Organisation({ of }: { of: NonNullable<PortalLink['organisation']> }) {
+  return (
+    <p class="soft">
+      {of.name} <code>{of.as}</code>
+    </p>
+  );
+}
+
 /** The view that the address names, as far as the link allows it. */
 function View({ link }: { link: PortalLink }) {
   const [first, section] = place.value;
@@ -43,7 +52,13 @@ function View({ link }: { link: PortalLink }) {
 
 function App() {
   const current = session.value;
-  if (current.kind === 'ready') return <View link={current.link} />;
+  if (current.kind === 'ready')
+    return (
+      <>
+        {current.link.organisation !== null && <Organisation of={current.link.organisation} />}
+        <View link={current.link} />
+      </>
+    );
   if (current.kind !== 'loading') return <Unavailable reason={current.kind} key={current.kind} />;
   return <Loading />;
 }

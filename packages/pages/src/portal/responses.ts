@@ -1,4 +1,8 @@
+import type { HeaderChanges } from '../kit/header-editor.tsx';
+
 // What the routes of webhooks respond with, as far as the portal reads it.
+
+import type { EndpointFilter, FilterFields } from '../kit/filter/rows.ts';
 
 /** `GET /portal`: what the link allows. */
 export interface PortalLink {
@@ -6,6 +10,8 @@ export interface PortalLink {
   /** The only endpoint that the link shows; null for all of the user. */
   endpointId: string | null;
   includeGlobal: boolean;
+  /** The organisation whose endpoints the link reaches, and the role as which; null: those of a user. */
+  organisation: { name: string; as: string } | null;
   maxEndpoints: number;
   keepDeliveriesDays: number;
   secretGraceHours: number;
@@ -32,6 +38,11 @@ export interface Endpoint {
   updatedAt: string;
   /** Set if messages also carry a signature with a private key. */
   publicKey?: string;
+  /** The custom headers, with masked values. */
+  headers?: Record<string, string>;
+  filter: EndpointFilter | null;
+  /** The first condition of the filter that cannot be used any more. */
+  filterError: string | null;
 }
 
 /** The response to a create and a rotation. */
@@ -48,6 +59,9 @@ export interface EndpointInput {
   rateLimit: RateLimit | null;
   signing?: string;
   scope?: string;
+  headers?: HeaderChanges;
+  /** Left out if it does not change. */
+  filter?: EndpointFilter | null;
 }
 
 export interface CatalogueEvent {
@@ -55,7 +69,7 @@ export interface CatalogueEvent {
   description: string;
 }
 
-export interface EventSchema extends CatalogueEvent {
+export interface EventSchema extends CatalogueEvent, FilterFields {
   schema: unknown;
   sample: unknown;
 }
@@ -90,6 +104,23 @@ export interface Recovery {
   resent: number;
 }
 
+interface PeriodStatistics {
+  /** Deliveries that succeeded, or failed in all attempts. */
+  deliveries: number;
+  /** From 0 to 1; null without deliveries. */
+  successRate: number | null;
+  attempts: number;
+  attemptsPerDelivery: number | null;
+  durationMs: { p50: number | null; p95: number | null };
+  /** By hour or day, the oldest first. */
+  series: { at: string; succeeded: number; failed: number }[];
+}
+
+/** The periods for which there are statistics. */
+export type Period = 'last24Hours' | 'last14Days';
+
+export type Statistics = Record<Period, PeriodStatistics>;
+
 /** Why an event was or was not delivered to an endpoint. */
 export interface Explanation {
   reason: string;
@@ -97,4 +128,6 @@ export interface Explanation {
   /** The event's name, if the user may read it. */
   name?: string;
   delivery?: { status: DeliveryStatus; attempts: number };
+  /** The condition of the filter that the event does not meet. */
+  filter?: { event: string; condition: string; error: string | null };
 }

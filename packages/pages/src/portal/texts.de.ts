@@ -50,8 +50,10 @@ export const de: Texts = {
   states: { active: 'Aktiv', failing: 'Fehlerhaft', disabled: 'Deaktiviert' },
   health: {
     disabled: (reason) => `Deaktiviert, weil ${reason}.`,
+    filterError: (error) =>
+      `Eine Bedingung ist nicht mehr verwendbar; Ereignisse, die sie betrifft, werden nicht gesendet: ${error}.`,
     reasons: {
-      gone: 'sein Server mit 410 (gone) geantwortet hat',
+      gone: 'sein Server keine Nachrichten mehr möchte (410 oder webhook-delivery: disable)',
       failing: 'zu viele Zustellungen in Folge fehlgeschlagen sind',
       manual: 'Sie ihn deaktiviert haben',
       password_reset: 'Ihr Passwort geändert wurde oder Ihre Sitzungen beendet wurden',
@@ -66,6 +68,7 @@ export const de: Texts = {
   endpoint: {
     sections: 'Bereiche des Endpunkts',
     deliveries: 'Zustellungen',
+    statistics: 'Statistik',
     tools: 'Testen und beheben',
     verify: 'Signaturen prüfen',
     settings: 'Einstellungen',
@@ -133,6 +136,23 @@ export const de: Texts = {
     delivery: 'Zustellung',
     message: 'Nachricht (webhook-id)',
   },
+  statistics: {
+    period: 'Zeitraum',
+    periods: { last24Hours: 'Letzte 24 Stunden', last14Days: 'Letzte 14 Tage' },
+    labels: {
+      last24Hours: 'Zustellungen nach Ergebnis, letzte 24 Stunden',
+      last14Days: 'Zustellungen nach Ergebnis, letzte 14 Tage',
+    },
+    none: 'In diesem Zeitraum wurde nichts gesendet.',
+    succeeded: 'Zugestellt',
+    failed: 'Fehlgeschlagen',
+    successRate: 'Erfolgsquote',
+    deliveries: 'Zustellungen',
+    attemptsPerDelivery: 'Versuche je Zustellung',
+    p50: 'Mittlere Antwortzeit (Median)',
+    p95: '95. Perzentil',
+    percent: (value) => `${value} %`,
+  },
   secret: {
     region: 'Neues Secret',
     heading: 'Speichern Sie dieses Secret jetzt',
@@ -192,6 +212,7 @@ export const de: Texts = {
       unknown:
         'Über dieses Ereignis ist nichts bekannt. Ereignisse, zu denen kein Endpunkt passte, werden nicht gespeichert.',
       event: 'Ereignis: {name}',
+      condition: (event, condition) => `Nicht erfüllte Bedingung: ${condition}, für ${event}`,
       delivery: (status, attempts) =>
         `Die Zustellung ist ${status}, nach ${attempts} ${attempts === 1 ? 'Versuch' : 'Versuchen'}.`,
       states: { succeeded: 'erfolgreich', failed: 'fehlgeschlagen', pending: 'ausstehend', sending: 'unterwegs' },
@@ -199,6 +220,7 @@ export const de: Texts = {
         delivered: 'Es gibt eine Zustellung dieses Ereignisses an diesen Endpunkt.',
         created_later: 'Der Endpunkt wurde nach dem Ereignis erstellt.',
         filtered: 'Der Endpunkt abonniert dieses Ereignis derzeit nicht.',
+        filter_not_met: 'Das Ereignis erfüllt die derzeitigen Bedingungen des Endpunkts nicht.',
         disabled: 'Der Endpunkt ist derzeit deaktiviert.',
         not_readable:
           'Sie können dieses Ereignis derzeit nicht empfangen: Sie dürfen seine Daten nicht lesen, oder seinen Datensatz gibt es nicht mehr.',

@@ -45,8 +45,10 @@ export const en = {
   states: { active: 'Active', failing: 'Failing', disabled: 'Disabled' },
   health: {
     disabled: (reason: string) => `Disabled because ${reason}.`,
+    filterError: (error: string) =>
+      `A condition cannot be used any more, so events that it is about are not sent: ${error}.`,
     reasons: {
-      gone: 'its server responded with 410 (gone)',
+      gone: 'its server wants no more messages (410, or webhook-delivery: disable)',
       failing: 'too many deliveries failed in a row',
       manual: 'you disabled it',
       password_reset: 'your password was changed or your sessions were ended',
@@ -61,6 +63,7 @@ export const en = {
   endpoint: {
     sections: 'Sections of the endpoint',
     deliveries: 'Deliveries',
+    statistics: 'Statistics',
     tools: 'Test and repair',
     verify: 'Verify signatures',
     settings: 'Settings',
@@ -129,6 +132,23 @@ export const en = {
     delivery: 'Delivery',
     message: 'Message (webhook-id)',
   },
+  statistics: {
+    period: 'Period',
+    periods: { last24Hours: 'Last 24 hours', last14Days: 'Last 14 days' },
+    labels: {
+      last24Hours: 'Deliveries by result, last 24 hours',
+      last14Days: 'Deliveries by result, last 14 days',
+    },
+    none: 'Nothing was sent in this period.',
+    succeeded: 'Succeeded',
+    failed: 'Failed',
+    successRate: 'Success rate',
+    deliveries: 'Deliveries',
+    attemptsPerDelivery: 'Attempts per delivery',
+    p50: 'Median response time',
+    p95: '95th percentile',
+    percent: (value: string) => `${value}%`,
+  },
   secret: {
     region: 'New secret',
     heading: 'Store this secret now',
@@ -187,6 +207,7 @@ export const en = {
       submit: 'Explain',
       unknown: 'Nothing is known about this event. Events that matched no endpoint are not stored.',
       event: 'Event: {name}',
+      condition: (event: string, condition: string) => `Condition that is not met: ${condition}, for ${event}`,
       delivery: (status: string, attempts: number) =>
         `The delivery is ${status}, after ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}.`,
       states: { succeeded: 'succeeded', failed: 'failed', pending: 'pending', sending: 'sending' },
@@ -195,6 +216,7 @@ export const en = {
         delivered: 'A delivery of this event to this endpoint exists.',
         created_later: 'The endpoint was created after the event.',
         filtered: 'The endpoint does not currently subscribe to this event.',
+        filter_not_met: 'The event does not meet the current conditions of the endpoint.',
         disabled: 'The endpoint is currently disabled.',
         not_readable:
           'You cannot currently receive this event: you may not read its data, or its record no longer exists.',

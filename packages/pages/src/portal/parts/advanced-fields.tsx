@@ -1,5 +1,6 @@
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { FormField } from '../../kit/form-field.tsx';
+import { HeaderEditor, type HeaderRows } from '../../kit/header-editor.tsx';
 import type { Endpoint } from '../responses.ts';
 import { texts } from '../texts.ts';
 
@@ -36,17 +37,24 @@ export function AdvancedFields({
   endpoint,
   includeGlobal,
   limitError,
+  headers,
+  errors,
+  onHeadersChange,
 }: {
   endpoint: Endpoint | undefined;
   includeGlobal: boolean;
   limitError: string | undefined;
+  headers: HeaderRows;
+  errors: Readonly<Record<string, string>>;
+  onHeadersChange: () => void;
 }) {
   const { limit, windowSeconds } = endpoint?.rateLimit ?? {};
+  const hasError = limitError !== undefined || Object.keys(errors).some((name) => /^headers(\.|$)/.test(name));
   const element = useRef<HTMLDetailsElement>(null);
   // Stays open when the error is gone.
   useLayoutEffect(() => {
-    if (limitError && element.current) element.current.open = true;
-  }, [limitError]);
+    if (hasError && element.current) element.current.open = true;
+  }, [hasError]);
   return (
     <details class="advanced" ref={element}>
       <summary>{texts.form.advanced}</summary>
@@ -82,6 +90,7 @@ export function AdvancedFields({
           </div>
         )}
       </FormField>
+      <HeaderEditor form="endpoint" headers={headers} errors={errors} onChange={onHeadersChange} />
       {endpoint === undefined && <KindFields includeGlobal={includeGlobal} />}
     </details>
   );

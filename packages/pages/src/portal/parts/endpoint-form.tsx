@@ -1,20 +1,26 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { FilterEditor } from '../../kit/filter/editor.tsx';
+import { type EndpointFilter, type FilterRow, findChangedFilter, toRows } from '../../kit/filter/rows.ts';
+import type { FilterTestResult } from '../../kit/filter/test.tsx';
 import { FormField } from '../../kit/form-field.tsx';
+import { useHeaderRows } from '../../kit/header-editor.tsx';
 import type { RequestError } from '../../kit/request.ts';
-import type { Endpoint, EndpointInput } from '../responses.ts';
+import type { Endpoint, EndpointInput, EventSchema } from '../responses.ts';
+import { send } from '../session.ts';
 import { texts } from '../texts.ts';
 import { AdvancedFields, DEFAULT_WINDOW_SECONDS } from './advanced-fields.tsx';
+import { useCatalogue } from './catalogue.ts';
 import { EventPicker } from './event-picker.tsx';
 import { useFieldErrors } from './field-errors.ts';
 import { Notice } from './page.tsx';
 
 /** The fields whose errors are shown next to them. */
-const FIELDS = ['url', 'description', 'events', 'rateLimit'];
+const FIELDS = ['url', 'description', 'events', 'rateLimit', 'headers', 'filter'];
 
 const readText = (form: FormData, name: string) => String(form.get(name) ?? '');
 
-/** Reads the controls of the form, which have the names of the fields. The events are not among them. */
-function readValues(form: HTMLFormElement): Omit<EndpointInput, 'events'> {
+/** Reads the controls of the form, which have the names of the fields. The events, the headers and the filter are not among them. */
+function readValues(form: HTMLFormElement): Omit<EndpointInput, 'events' | 'headers' | 'filter'> {
   const data = new FormData(form);
   const limit = readText(data, 'rateLimit.limit');
   const windowSeconds = Number(data.get('rateLimit.windowSeconds')) || DEFAULT_WINDOW_SECONDS;
@@ -55,6 +61,26 @@ function MainFields({ endpoint, errors }: { endpoint: Endpoint | undefined; erro
   );
 }
 
+const loadFields = async (event: string) => (await send<EventSchema>(`/event?name=${encodeURIComponent(event)}`)).data;
+
+function FilterField({
+  endpoint,
+  ...props
+}: {
+  endpoint: Endpoint | undefined;
+  rows: FilterRow[];
+  events: string[];
+  errors: Record<string, string>;
+  onChange: (rows: FilterRow[]) => void;
+}) {
+  const { data: known = [] } = useCatalogue();
+  const test = async (filter: EndpointFilter | null) =>
+    (await send<FilterTestResult[]>(`/${endpoint!.id}/filter/test`, { method: 'POST', body: { filter } })).data;
+  return (
+    <FilterEditor {...props} known={known.map(({ name }) => name)} loadFields={loadFields} onTest={endpoint && test} />
+  );
+}
+
 /** The form of a new endpoint, or of the given one. `onSubmit` gets the body of the request. */
 export function EndpointForm({
   endpoint,
@@ -72,6 +98,8 @@ export function EndpointForm({
   onSubmit: (values: EndpointInput) => unknown;
 }) {
   const [events, setEvents] = useState(endpoint?.events ?? []);
+  const headers = useHeaderRows(endpoint?.headers);
+  const [rows, setRows] = useState(() => toRows(endpoint?.filter ?? null));
   const form = useRef<HTMLFormElement>(null);
   const { errors, errorOf, message, markChanged } = useFieldErrors(error, FIELDS);
   // Not `useEffect`, which runs after the next paint: a key pressed before then would reach the button.
@@ -80,7 +108,10 @@ export function EndpointForm({
   }, [error]);
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
-    if (form.current) onSubmit({ ...readValues(form.current), events });
+    if (form.current === null || headers.hasDuplicate) return;
+    const changed = headers.readChanges();
+    const filter = findChangedFilter(endpoint?.filter ?? null, rows);
+    onSubmit({ ...readValues(form.current), events, ...filter, ...(changed && { headers: changed }) });
   };
   return (
     <form
@@ -98,7 +129,24 @@ export function EndpointForm({
         }}
         error={errorOf('events') && (events.length === 0 ? texts.errors.noEvents : errorOf('events'))}
       />
-      <AdvancedFields endpoint={endpoint} includeGlobal={includeGlobal} limitError={errorOf('rateLimit')} />
+      <FilterField
+        endpoint={endpoint}
+        rows={rows}
+        events={events}
+        errors={errors}
+        onChange={(next) => {
+          setRows(next);
+          markChanged('filter');
+        }}
+      />
+      <AdvancedFields
+        endpoint={endpoint}
+        includeGlobal={includeGlobal}
+        limitError={errorOf('rateLimit')}
+        headers={headers}
+        errors={errors}
+        onHeadersChange={() => markChanged('headers')}
+      />
       <Notice kind="bad">{message}</Notice>
       <div class="row">
         <button type="submit" class="primary" disabled={busy}>

@@ -11,11 +11,12 @@ export function StatusBadge({ endpoint: { status } }: { endpoint: Endpoint }) {
 
 /** The state of an endpoint in a sentence. */
 export function Health({ endpoint }: { endpoint: Endpoint }) {
-  const { status, disabledReason, lastSuccessAt, lastFailureAt, lastError } = endpoint;
+  const { status, disabledReason, lastSuccessAt, lastFailureAt, lastError, filterError } = endpoint;
   const { health } = texts;
   return (
     <p class="soft health">
       {status === 'disabled' && <span>{health.disabled(health.reasons[disabledReason ?? 'unknown'])} </span>}
+      {filterError && <span>{health.filterError(filterError)} </span>}
       {lastSuccessAt ? (
         <span>{richText(health.success, { time: <Time value={lastSuccessAt} /> })} </span>
       ) : (

@@ -11,9 +11,10 @@ import { hrefOf } from '../window.ts';
 import { Deliveries } from './deliveries.tsx';
 import { NewSecret, Verify } from './secret.tsx';
 import { Settings } from './settings.tsx';
+import { StatisticsSection } from './statistics.tsx';
 import { Tools } from './tools.tsx';
 
-const SECTIONS = ['deliveries', 'tools', 'verify', 'settings'] as const;
+const SECTIONS = ['deliveries', 'statistics', 'tools', 'verify', 'settings'] as const;
 
 function SectionLinks({ id, current }: { id: string; current: string }) {
   return (
@@ -76,6 +77,7 @@ function LoadedEndpoint({ endpoint, section, link, onChange }: LoadedEndpointPro
       <SectionLinks id={id} current={current} />
       <div class="card section">
         {current === 'deliveries' && <Deliveries endpoint={endpoint} onSettled={refresh} />}
+        {current === 'statistics' && <StatisticsSection id={id} />}
         {current === 'tools' && <Tools endpoint={endpoint} keepDays={link.keepDeliveriesDays} onSent={refresh} />}
         {current === 'verify' && <Verify endpoint={endpoint} />}
         {current === 'settings' && (

@@ -135,7 +135,7 @@ function Recover({ endpoint, keepDays }: { endpoint: Endpoint; keepDays: number 
   );
 }
 
-function ExplanationNotice({ explanation: { reason, message, name, delivery } }: { explanation: Explanation }) {
+function ExplanationNotice({ explanation: { reason, message, name, delivery, filter } }: { explanation: Explanation }) {
   const { reasons, states, ...own } = texts.tools.explain;
   const known: Readonly<Record<string, string>> = reasons;
   return (
@@ -144,6 +144,8 @@ function ExplanationNotice({ explanation: { reason, message, name, delivery } }:
         <strong>{known[reason] ?? message}</strong>
       </p>
       {name && <p>{richText(own.event, { name: <code>{name}</code> })}</p>}
+      {filter && <p>{own.condition(filter.event, filter.condition)}</p>}
+      {filter?.error && <p class="soft">{filter.error}</p>}
       {delivery && <p>{own.delivery(states[delivery.status], delivery.attempts)}</p>}
     </div>
   );

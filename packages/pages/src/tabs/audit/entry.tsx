@@ -81,10 +81,17 @@ function Subject({ entry: { resource, record, user } }: { entry: ListedEntry }) 
   );
 }
 
-/** Who acted: a user, the app itself, or somebody unknown. */
-function Actor({ entry: { user, via } }: { entry: ListedEntry }) {
+/** Who acted: a user, an organisation with an API key of its own, the app itself, or somebody unknown. */
+function Actor({ entry: { user, via, details } }: { entry: ListedEntry }) {
   const users = userResource();
   const way = via === null ? undefined : WAYS[via];
+  const organisation = details?.organisation;
+  if (user === null && via === 'api-key' && typeof organisation === 'string')
+    return (
+      <>
+        {richText(texts.entry.by, { user: <RecordLink resource="organisation" id={organisation} /> })} {way}
+      </>
+    );
   if (user === null) return <>{via === 'system' ? texts.entry.bySystem : (way ?? texts.entry.anonymous)}</>;
   return (
     <>

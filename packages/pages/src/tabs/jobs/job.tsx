@@ -42,9 +42,15 @@ function runDuration({ startedAt, finishedAt }: Job) {
 }
 
 /** Who or what started a job, as far as it is stored. */
-function Starter({ job: { schedule, user, requestId } }: { job: Job }) {
+function Starter({ job: { schedule, user, organisation, requestId } }: { job: Job }) {
   const users = userResource();
   if (schedule !== null) return run.schedule(schedule);
+  if (organisation !== null)
+    return (
+      <>
+        {run.user} <RecordLink resource="organisation" id={organisation} />
+      </>
+    );
   if (user === null) return requestId === null ? run.code : run.noUser;
   return (
     <>

@@ -75,6 +75,14 @@ export const de: Texts = {
       name: 'Endpunkt deaktiviert',
       when: 'Geht hinaus, nachdem ein Webhook-Endpunkt deaktiviert wurde, weil Zustellungen scheiterten oder sein API-Schlüssel endete',
     },
+    'webhook-failing': {
+      name: 'Endpunkt gestört',
+      when: 'Geht hinaus, wenn Zustellungen an einen Webhook-Endpunkt scheitern, bevor er deaktiviert wird; je Endpunkt höchstens einmal am Tag',
+    },
+    'webhook-recovered': {
+      name: 'Endpunkt arbeitet wieder',
+      when: 'Geht hinaus, nachdem eine Zustellung gelungen ist, wenn vorher eine E-Mail die Störung gemeldet hat',
+    },
     'webhooks-revoked': {
       name: 'Endpunkte zur Sicherheit deaktiviert',
       when: 'Geht hinaus, nachdem die Webhook-Endpunkte eines Benutzers zusammen mit anderen Zugangsdaten deaktiviert wurden',

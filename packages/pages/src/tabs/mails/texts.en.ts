@@ -53,6 +53,14 @@ export const en = {
       name: 'Webhook endpoint disabled',
       when: 'Sent after a webhook endpoint was disabled because its deliveries failed or its API key ended',
     },
+    'webhook-failing': {
+      name: 'Webhook endpoint fails',
+      when: 'Sent when deliveries to a webhook endpoint fail, before it is disabled; at most once a day for each endpoint',
+    },
+    'webhook-recovered': {
+      name: 'Webhook endpoint works again',
+      when: 'Sent after a delivery succeeded, if an e-mail said before that the endpoint fails',
+    },
     'webhooks-revoked': {
       name: 'Webhook endpoints disabled for security',
       when: 'Sent after the webhook endpoints of a user were disabled together with other credentials',

@@ -1,6 +1,5 @@
 import { BarChart, type ChartPoint, Choice, clockText, place, setParams } from '../../console/kit.ts';
 import { locale } from '../../kit/language.ts';
-import { numberText } from '../../kit/numbers.ts';
 import type { Chart, ChartRange, DeliveryCounts } from './responses.ts';
 import { texts } from './texts.ts';
 
@@ -12,7 +11,7 @@ const dayFormat = new Intl.DateTimeFormat(locale, {
 });
 
 /** The range of charts that the address names. */
-export const chosenRange = (): ChartRange => (place.value.params.get('range') === 'week' ? 'week' : 'day');
+export const chosenRange = (): ChartRange => (place.value.params.get('range') === 'twoWeeks' ? 'twoWeeks' : 'day');
 
 /** Chooses the range of charts, in the address. */
 export function RangeChoice() {
@@ -27,31 +26,32 @@ export function RangeChoice() {
   );
 }
 
-/** A chart of deliveries, by the hour or day of their events. */
-export function DeliveryChart({ chart: { range, bars, newest } }: { chart: Chart }) {
+/** A chart of deliveries, by the hour or day of their results. */
+export function DeliveryChart({ chart: { range, bars } }: { chart: Chart }) {
   const labelOf = (at: string) => (range === 'day' ? clockText(at) : dayFormat.format(new Date(at)));
-  const points: ChartPoint[] = bars.map(({ at, succeeded, failed, pending }) => ({
+  const points: ChartPoint[] = bars.map(({ at, succeeded, failed }) => ({
     label: labelOf(at),
     parts: [
       { kind: 'good', name: texts.chart.succeeded, value: succeeded },
       { kind: 'bad', name: texts.chart.failed, value: failed },
-      { kind: 'neutral', name: texts.chart.waiting, value: pending },
     ],
   }));
   return (
     <div class="card webhooks-chart">
       <BarChart label={texts.chart.labels[range]} points={points} />
-      {newest !== null && <p class="soft webhooks-note">{texts.chart.newest(numberText(newest))}</p>}
     </div>
   );
 }
 
-/** The number of deliveries in a chart, and the share of the finished ones that succeeded in percent; null if none is finished. */
-export function summarize({ bars }: Chart): { total: number; rate: number | null } {
-  const sum = (name: keyof DeliveryCounts) => bars.reduce((total, bar) => total + bar[name], 0);
-  const succeeded = sum('succeeded');
-  const finished = succeeded + sum('failed');
+/** The share of deliveries that succeeded in percent; null if there were none. */
+export function percentOf({ succeeded, failed }: DeliveryCounts): number | null {
+  const total = succeeded + failed;
   // A single failure must not be rounded away.
-  const rate = finished === 0 ? null : Math.floor((succeeded / finished) * 1000) / 10;
-  return { total: finished + sum('pending'), rate };
+  return total === 0 ? null : Math.floor((succeeded / total) * 1000) / 10;
+}
+
+/** Adds up the bars of a chart. */
+export function totalsOf({ bars }: Chart): DeliveryCounts {
+  const sum = (name: keyof DeliveryCounts) => bars.reduce((total, bar) => total + bar[name], 0);
+  return { succeeded: sum('succeeded'), failed: sum('failed') };
 }

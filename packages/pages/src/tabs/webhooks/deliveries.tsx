@@ -72,7 +72,7 @@ const COLUMNS: TableColumn<Delivery>[] = [
         </a>
       ),
   },
-  { name: 'owner', label: texts.owner, render: ({ endpoint }) => endpoint && <Owner id={endpoint.owner} /> },
+  { name: 'owner', label: texts.owner, render: ({ endpoint }) => endpoint && <Owner of={endpoint} /> },
   { name: 'outcome', label: texts.deliveries.lastAttempt, render: outcomeText },
   { name: 'attempts', label: texts.deliveries.attempts, isNumber: true, render: ({ attempts }) => attempts },
   { name: 'createdAt', label: texts.deliveries.created, render: ({ createdAt }) => <When value={createdAt} /> },

@@ -189,7 +189,7 @@ function DeliveryFacts({ delivery }: { delivery: DeliveryDetails }) {
             <UrlText url={endpoint.url} />
           </a>,
         ],
-        [texts.owner, <Owner id={endpoint.owner} />],
+        [texts.owner, <Owner of={endpoint} />],
         [texts.delivery.created, <Time value={delivery.createdAt} />],
         [texts.delivery.size, bytesText(delivery.bytes)],
         [texts.delivery.messageId, <code>{delivery.messageId}</code>],

@@ -1,18 +1,26 @@
 import { useRef, useState } from 'preact/hooks';
 import {
   allowLeaving,
+  call,
   FormField,
   focusFirstError,
+  type HeaderChanges,
+  HeaderEditor,
   navigate,
   place,
   showError,
   toRequestError,
+  useHeaderRows,
   useLeaveGuard,
+  useLoaded,
 } from '../../console/kit.ts';
+import { FilterEditor } from '../../kit/filter/editor.tsx';
+import { type FilterFields, type FilterRow, findChangedFilter, toRows } from '../../kit/filter/rows.ts';
+import type { FilterTestResult } from '../../kit/filter/test.tsx';
 import { texts as kitTexts } from '../../kit/texts.ts';
 import { EventPicker } from './event-picker.tsx';
 import { OwnerField } from './owner-field.tsx';
-import type { Endpoint, RateLimit } from './responses.ts';
+import type { Endpoint, EndpointFilter, EventSummary, RateLimit } from './responses.ts';
 import { texts } from './texts.ts';
 
 /** What is sent of an endpoint. */
@@ -25,12 +33,15 @@ export interface EndpointValues {
   owner?: string;
   scope?: string;
   signing?: string;
+  headers?: HeaderChanges;
+  /** Left out if it does not change. */
+  filter?: EndpointFilter | null;
 }
 
 type Errors = Readonly<Record<string, string>>;
 
-/** Reads the fields of the form, except the owner and the events. */
-function readValues(form: HTMLFormElement, isNew: boolean): Omit<EndpointValues, 'events'> {
+/** Reads the fields of the form, except the owner, the events and the filter. */
+function readValues(form: HTMLFormElement, isNew: boolean): Omit<EndpointValues, 'events' | 'filter'> {
   const data = new FormData(form);
   const read = (name: string) => String(data.get(name) ?? '').trim();
   const limit = Number(read('limit'));
@@ -124,6 +135,43 @@ function PaceFields({ endpoint, error }: { endpoint: Endpoint | undefined; error
   );
 }
 
+const loadFields = async (event: string) =>
+  (await call<FilterFields>(`/webhooks/event?name=${encodeURIComponent(event)}`)).data;
+
+function FilterField({
+  endpoint,
+  rows,
+  events,
+  errors,
+  onChange,
+}: {
+  endpoint: Endpoint | undefined;
+  rows: FilterRow[];
+  events: string[];
+  errors: Errors;
+  onChange: (rows: FilterRow[]) => void;
+}) {
+  const { data: known = [] } = useLoaded<EventSummary[]>('/webhooks/events');
+  const test = async (filter: EndpointFilter | null) =>
+    (
+      await call<FilterTestResult[]>(`/webhooks/endpoints/${endpoint!.id}/filter/test`, {
+        method: 'POST',
+        body: { filter },
+      })
+    ).data;
+  return (
+    <FilterEditor
+      rows={rows}
+      events={events}
+      known={known.map(({ name }) => name)}
+      errors={errors}
+      loadFields={loadFields}
+      onChange={onChange}
+      onTest={endpoint && test}
+    />
+  );
+}
+
 /**
  * The form of an endpoint.
  *
@@ -141,10 +189,12 @@ export function EndpointForm({
   const isNew = endpoint === undefined;
   const [owner, setOwner] = useState(place.value.params.get('owner'));
   const [events, setEvents] = useState(endpoint?.events ?? []);
+  const [rows, setRows] = useState(() => toRows(endpoint?.filter ?? null));
   const [errors, setErrors] = useState<Errors>({});
   const [isSaving, setSaving] = useState(false);
   const [isDirty, setDirty] = useState(false);
   useLeaveGuard(isDirty);
+  const headers = useHeaderRows(endpoint?.headers);
   const form = useRef<HTMLFormElement>(null);
   const errorOf = (name: string) =>
     Object.entries(errors).find(([key]) => key === name || key.startsWith(`${name}.`))?.[1];
@@ -153,16 +203,32 @@ export function EndpointForm({
     // The search only filters the events.
     if (!(target instanceof HTMLInputElement && target.type === 'search')) setDirty(true);
   };
+  const markHeadersChanged = () => {
+    setErrors({});
+    setDirty(true);
+  };
   const chooseOwner = (id: string | null) => {
     setOwner(id);
     setDirty(true);
   };
+  const changeRows = (next: FilterRow[]) => {
+    setRows(next);
+    setErrors({});
+    setDirty(true);
+  };
   const submit = async (event: Event) => {
     event.preventDefault();
-    if (form.current === null) return;
+    if (form.current === null || headers.hasDuplicate) return;
     setSaving(true);
     try {
-      const values = { ...readValues(form.current, isNew), events, ...(isNew && { owner: owner ?? '' }) };
+      const changed = headers.readChanges();
+      const values = {
+        ...readValues(form.current, isNew),
+        events,
+        ...findChangedFilter(endpoint?.filter ?? null, rows),
+        ...(isNew && { owner: owner ?? '' }),
+        ...(changed && { headers: changed }),
+      };
       const href = await onSubmit(values);
       allowLeaving();
       await navigate(href);
@@ -182,8 +248,10 @@ export function EndpointForm({
       )}
       <AddressFields endpoint={endpoint} errors={errors} />
       <EventPicker chosen={events} onChange={setEvents} error={errorOf('events') && eventsError} />
+      <FilterField endpoint={endpoint} rows={rows} events={events} errors={errors} onChange={changeRows} />
       {isNew && <KindFields errors={errors} />}
       <PaceFields endpoint={endpoint} error={errorOf('rateLimit')} />
+      <HeaderEditor form="webhooks" headers={headers} errors={errors} onChange={markHeadersChanged} />
       <div class="actions">
         <button type="submit" class="primary" disabled={isSaving}>
           {isSaving ? texts.form.saving : isNew ? texts.form.create : texts.form.save}

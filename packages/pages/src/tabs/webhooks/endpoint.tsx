@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import {
   ActionButton,
+  durationText,
   Facts,
   type Load,
   Loaded,
@@ -11,12 +12,14 @@ import {
   timeOf,
   useLoaded,
 } from '../../console/kit.ts';
+import { describeCondition } from '../../kit/filter/rows.ts';
+import { localNumber } from '../../kit/format.tsx';
 import { numberText } from '../../kit/numbers.ts';
-import { chosenRange, DeliveryChart, RangeChoice, summarize } from './chart.tsx';
+import { chosenRange, DeliveryChart, percentOf, RangeChoice } from './chart.tsx';
 import { EndpointDeliveries } from './deliveries.tsx';
 import { EndpointActions } from './endpoint-actions.tsx';
 import { Recovery } from './recovery.tsx';
-import type { Chart, Delivery, Endpoint } from './responses.ts';
+import type { Delivery, Endpoint, EndpointStatistics } from './responses.ts';
 import { Snippets } from './snippets.tsx';
 import { DeliveryState, EndpointState, EventNames, HOME, Owner, outcomeText, reasonText } from './states.tsx';
 import { texts } from './texts.ts';
@@ -27,10 +30,11 @@ const MOST_WAITING = 10_000;
 
 /** Why the endpoint gets nothing at the moment. */
 function Obstacles({ endpoint }: { endpoint: Endpoint }) {
-  const { state, disabledReason, isOwnerActive, consecutiveFailures, lastError } = endpoint;
+  const { state, disabledReason, isOwnerActive, consecutiveFailures, lastError, filterError } = endpoint;
   const own = texts.endpointPage;
   if (!isOwnerActive) return <p class="banner warn">{own.ownerInactive}</p>;
   if (state === 'disabled') return <p class="banner bad">{own.disabled(reasonText(disabledReason))}</p>;
+  if (filterError !== null) return <p class="banner warn">{own.filterError(filterError)}</p>;
   if (state === 'retrying')
     return <p class="banner warn">{lastError === null ? own.retrying : own.retryingWith(lastError)}</p>;
   if (state === 'failing')
@@ -53,6 +57,35 @@ function paceText({ ordered, rateLimit, slow }: Endpoint): string {
   return parts.filter(Boolean).join(', ') || own.noLimit;
 }
 
+/** The custom headers, with masked values. */
+function Headers({ of }: { of: Readonly<Record<string, string>> }) {
+  return (
+    <ul>
+      {Object.entries(of).map(([name, mask]) => (
+        <li key={name}>
+          <code>
+            {name}: {mask}
+          </code>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function FilterFacts({ filter }: { filter: NonNullable<Endpoint['filter']> }) {
+  return (
+    <ul>
+      {Object.entries(filter).flatMap(([event, conditions]) =>
+        Object.entries(conditions).map(([name, wanted]) => (
+          <li key={`${event} ${name}`}>
+            <code>{`${event}: ${describeCondition(name, wanted)}`}</code>
+          </li>
+        )),
+      )}
+    </ul>
+  );
+}
+
 function EndpointFacts({ endpoint }: { endpoint: Endpoint }) {
   const { waiting, createdAt, updatedAt, publicKey, apiKeyId } = endpoint;
   const own = texts.endpointPage;
@@ -60,8 +93,9 @@ function EndpointFacts({ endpoint }: { endpoint: Endpoint }) {
     <Facts
       of={[
         [texts.status, <EndpointState state={endpoint.state} />],
-        [texts.owner, <Owner id={endpoint.owner} />],
+        [texts.owner, <Owner of={endpoint} />],
         [texts.events, <EventNames names={endpoint.events} />],
+        [own.filter, endpoint.filter && <FilterFacts filter={endpoint.filter} />],
         [texts.records, own.scopes[endpoint.scope]],
         [own.lastSuccess, timeOf(endpoint.lastSuccessAt) ?? texts.never],
         [own.lastFailure, timeOf(endpoint.lastFailureAt) ?? texts.never],
@@ -71,6 +105,7 @@ function EndpointFacts({ endpoint }: { endpoint: Endpoint }) {
         [texts.signature, own[endpoint.signing ?? 'v1']],
         [own.publicKey, publicKey && <code>{publicKey}</code>],
         [own.oldSecret, timeOf(endpoint.oldSecretUntil)],
+        [own.headers, endpoint.headers && <Headers of={endpoint.headers} />],
         [own.apiKey, apiKeyId && <code>{apiKeyId}</code>],
         [own.keyScopes, endpoint.scopes?.join(', ') || undefined],
         [own.created, <Time value={createdAt} />],
@@ -91,27 +126,51 @@ function TestResult({ delivery }: { delivery: Delivery }) {
   );
 }
 
-/** The deliveries of the endpoint: a chart, and a list that is read anew with each version. */
+/** The period that the address chooses. */
+const choosePeriod = (statistics: EndpointStatistics) =>
+  statistics[chosenRange() === 'day' ? 'last24Hours' : 'last14Days'];
+
+/** How many deliveries succeeded, and how long attempts took. */
+function Statistics({ statistics }: { statistics: EndpointStatistics }) {
+  const { attempts, attemptsPerDelivery, durationMs, series } = choosePeriod(statistics);
+  const { p50, p95 } = durationMs;
+  const own = texts.endpointPage;
+  return (
+    <>
+      <DeliveryChart chart={{ range: chosenRange(), bars: series }} />
+      <Facts
+        of={[
+          [own.attempts, numberText(attempts)],
+          [own.attemptsPerDelivery, attemptsPerDelivery === null ? null : localNumber(attemptsPerDelivery.toFixed(1))],
+          [own.p50, p50 === null ? null : durationText(p50)],
+          [own.p95, p95 === null ? null : durationText(p95)],
+        ]}
+      />
+    </>
+  );
+}
+
+/** The deliveries of the endpoint: statistics, and a list that is read anew with each version. */
 function EndpointHistory({
   endpoint,
-  chart,
+  statistics,
   version,
   onRefresh,
 }: {
   endpoint: Endpoint;
-  chart: Load<Chart>;
+  statistics: Load<EndpointStatistics>;
   version: number;
   onRefresh: () => Promise<void>;
 }) {
   const own = texts.endpointPage;
-  const { total, rate } = chart.data === undefined ? { total: 0, rate: null } : summarize(chart.data);
+  const rate = statistics.data === undefined ? null : percentOf(choosePeriod(statistics.data));
   return (
     <>
       <Section
-        title={total > 0 && rate !== null ? own.byResultRate(texts.percent(numberText(rate))) : own.byResult}
+        title={rate !== null ? own.byResultRate(texts.percent(numberText(rate))) : own.byResult}
         actions={<RangeChoice />}
       >
-        <Loaded from={chart}>{(loaded) => <DeliveryChart chart={loaded} />}</Loaded>
+        <Loaded from={statistics}>{(loaded) => <Statistics statistics={loaded} />}</Loaded>
       </Section>
       <Section
         title={texts.deliveries.title}
@@ -134,13 +193,13 @@ function EndpointHistory({
 export function EndpointPage({ id }: { id: string }) {
   const path = `/webhooks/endpoints/${encodeURIComponent(id)}`;
   const loaded = useLoaded<Endpoint>(path, { everyMs: REFRESH_MS });
-  const chart = useLoaded<Chart>(`${path}/chart?range=${chosenRange()}`, { everyMs: REFRESH_MS });
+  const statistics = useLoaded<EndpointStatistics>(`${path}/statistics`, { everyMs: REFRESH_MS });
   const [version, setVersion] = useState(0);
   const [test, setTest] = useState<Delivery>();
   const { data } = loaded;
   const refresh = async () => {
     setVersion((before) => before + 1);
-    await Promise.all([loaded.reload(), chart.reload()]);
+    await Promise.all([loaded.reload(), statistics.reload()]);
   };
   const showTest = (delivery: Delivery) => {
     setTest(delivery);
@@ -162,7 +221,7 @@ export function EndpointPage({ id }: { id: string }) {
             <Section title={texts.endpointPage.facts}>
               <EndpointFacts endpoint={endpoint} />
             </Section>
-            <EndpointHistory endpoint={endpoint} chart={chart} version={version} onRefresh={refresh} />
+            <EndpointHistory endpoint={endpoint} statistics={statistics} version={version} onRefresh={refresh} />
             <Section title={texts.endpointPage.recover}>
               <Recovery endpoint={endpoint} id={place.value.params.get('recovery') ?? endpoint.recovery} />
             </Section>

@@ -16,7 +16,7 @@ import {
 } from '../../console/kit.ts';
 import { numberText } from '../../kit/numbers.ts';
 import { richText } from '../../kit/rich-text.ts';
-import { summarize } from './chart.tsx';
+import { percentOf, totalsOf } from './chart.tsx';
 import type { Chart, EndpointStatus, ListedEndpoint } from './responses.ts';
 import {
   ENDPOINT_STATES,
@@ -34,19 +34,15 @@ import { texts } from './texts.ts';
 const FILTERS = ['q', 'state', 'owner'];
 
 function LastDay({ chart }: { chart: Chart }) {
-  const { total, rate } = summarize(chart);
-  if (total === 0) return <span class="soft">{texts.endpoints.noneInDay}</span>;
+  const totals = totalsOf(chart);
+  const total = totals.succeeded + totals.failed;
+  const rate = percentOf(totals);
+  if (rate === null) return <span class="soft">{texts.endpoints.noneInDay}</span>;
   const label = texts.endpoints.lastDayLabel(total, numberText(total));
   return (
     <span class="webhooks-rate">
-      <span class={rate !== null && rate < 95 ? 'bad-text' : ''}>
-        {rate === null ? texts.endpoints.waiting : texts.percent(numberText(rate))}
-      </span>
-      <Sparkline
-        label={label}
-        values={chart.bars.map(({ succeeded, failed, pending }) => succeeded + failed + pending)}
-        width={72}
-      />
+      <span class={rate < 95 ? 'bad-text' : ''}>{texts.percent(numberText(rate))}</span>
+      <Sparkline label={label} values={chart.bars.map(({ succeeded, failed }) => succeeded + failed)} width={72} />
     </span>
   );
 }
@@ -97,7 +93,7 @@ const COLUMNS: TableColumn<ListedEndpoint>[] = [
       </span>
     ),
   },
-  { name: 'owner', label: texts.owner, render: ({ owner }) => <Owner id={owner} /> },
+  { name: 'owner', label: texts.owner, render: (endpoint) => <Owner of={endpoint} /> },
   {
     name: 'events',
     label: texts.events,

@@ -104,7 +104,7 @@ function Ranking({ title, rows, column, empty }: RankingProps) {
                 </a>
               ),
             },
-            { name: 'owner', label: texts.owner, render: ({ owner }) => <Owner id={owner} /> },
+            { name: 'owner', label: texts.owner, render: (endpoint) => <Owner of={endpoint} /> },
             column,
           ]}
         />

@@ -69,7 +69,7 @@ function ReceiverEndpoint({
   answer?: Answer | undefined;
   onChanged: () => Promise<unknown>;
 }) {
-  const { id, url, owner, events, state, enabled } = endpoint;
+  const { id, url, events, state, enabled } = endpoint;
   const choose = async (chosen: string) => {
     try {
       await call('/webhooks/receiver/answer', { method: 'POST', body: { name: nameOf(url), answer: chosen } });
@@ -84,7 +84,7 @@ function ReceiverEndpoint({
         {richText(texts.receiver.endpoint, {
           receiver: <a href={endpointHref(id)}>{texts.receiver.name(nameOf(url))}</a>,
           state: <EndpointState state={state} />,
-          owner: <Owner id={owner} />,
+          owner: <Owner of={endpoint} />,
           events: <EventNames names={events} most={3} />,
         })}
       </p>

@@ -80,10 +80,16 @@ export function UrlText({ url }: { url: string }) {
   );
 }
 
-/** The owner of an endpoint, as a link to their record. */
-export function Owner({ id }: { id: string }) {
+/** The owner of an endpoint, as a link to the record of the user, or of the organisation with the role as which it reads. */
+export function Owner({ of: { owner, as } }: { of: { owner: string; as?: string } }) {
+  if (as !== undefined)
+    return (
+      <>
+        <RecordLink resource="organisation" id={owner} /> <code>{as}</code>
+      </>
+    );
   const users = userResource();
-  return users === undefined ? <code>{id}</code> : <RecordLink resource={users.name} id={id} />;
+  return users === undefined ? <code>{owner}</code> : <RecordLink resource={users.name} id={owner} />;
 }
 
 /** The names of events, as chips. */

@@ -32,12 +32,13 @@ export const de: Texts = {
   percent: (value) => `${value} %`,
   chart: {
     range: 'Zeitraum',
-    ranges: { day: 'Letzte 24 Stunden', week: 'Letzte 7 Tage' },
-    labels: { day: 'Zustellungen nach Ergebnis, letzte 24 Stunden', week: 'Zustellungen nach Ergebnis, letzte 7 Tage' },
+    ranges: { day: 'Letzte 24 Stunden', twoWeeks: 'Letzte 14 Tage' },
+    labels: {
+      day: 'Zustellungen nach Ergebnis, letzte 24 Stunden',
+      twoWeeks: 'Zustellungen nach Ergebnis, letzte 14 Tage',
+    },
     succeeded: 'Zugestellt',
     failed: 'Fehlgeschlagen',
-    waiting: 'Wartend',
-    newest: (count) => `Zählt die neuesten ${count} Zustellungen; frühere sind nicht enthalten.`,
   },
   states: { active: 'aktiv', retrying: 'erneuter Versuch', failing: 'fehlerhaft', disabled: 'deaktiviert' },
   deliveryStates: {
@@ -48,7 +49,7 @@ export const de: Texts = {
     retrying: 'erneuter Versuch',
   },
   reasons: {
-    gone: 'sein Empfänger hat mit 410 geantwortet',
+    gone: 'sein Empfänger möchte keine Nachrichten mehr (410 oder webhook-delivery: disable)',
     failing: 'zu viele Zustellungen sind in Folge fehlgeschlagen',
     manual: 'ein Benutzer hat ihn deaktiviert',
     password_reset: 'sein Besitzer hat ein neues Passwort erhalten; nur der Besitzer kann ihn aktivieren',
@@ -125,7 +126,6 @@ export const de: Texts = {
     lastDayLabel: (n, count) =>
       `${count} ${n === 1 ? 'Zustellung' : 'Zustellungen'} in den letzten 24 Stunden, nach Stunden`,
     noneInDay: 'keine',
-    waiting: 'wartend',
     lastResults: 'Letzte Ergebnisse',
     noResults: 'noch keine',
     succeeded: 'zugestellt {time}',
@@ -149,6 +149,9 @@ export const de: Texts = {
     failing: (n) => `${n} ${n === 1 ? 'Zustellung ist' : 'Zustellungen sind'} in Folge fehlgeschlagen.`,
     failingWith: (n, error) =>
       `${n} ${n === 1 ? 'Zustellung ist' : 'Zustellungen sind'} in Folge fehlgeschlagen, die letzte mit: ${error}.`,
+    filter: 'Bedingungen',
+    filterError: (error) =>
+      `Eine Bedingung seines Filters ist nicht mehr verwendbar; Ereignisse, die sie betrifft, werden nicht gesendet: ${error}`,
     ordered: 'in Reihenfolge',
     rate: (limit, seconds) => `höchstens ${limit} Anfragen in ${seconds} s`,
     slow: 'in der langsamen Warteschlange',
@@ -165,12 +168,17 @@ export const de: Texts = {
     publicKey: 'Öffentlicher Schlüssel',
     oldSecret: 'Das alte Secret signiert auch, bis',
     apiKey: 'API-Schlüssel',
+    headers: 'Header',
     keyScopes: 'Scopes des Schlüssels',
     created: 'Erstellt',
     changed: 'Geändert',
     id: 'ID',
     test: (outcome) => `Der Test: ${outcome}`,
     openDelivery: 'Zustellung öffnen',
+    attempts: 'Versuche',
+    attemptsPerDelivery: 'Versuche je Zustellung',
+    p50: 'Mittlere Dauer (Median)',
+    p95: '95. Perzentil',
     byResult: 'Zustellungen nach Ergebnis',
     byResultRate: (rate) => `Zustellungen nach Ergebnis: ${rate} zugestellt`,
     explain: 'Fehlendes Ereignis erklären',

@@ -32,12 +32,10 @@ export const en = {
   percent: (value: string) => `${value}%`,
   chart: {
     range: 'Time range',
-    ranges: { day: 'Last 24 hours', week: 'Last 7 days' },
-    labels: { day: 'Deliveries by result, last 24 hours', week: 'Deliveries by result, last 7 days' },
+    ranges: { day: 'Last 24 hours', twoWeeks: 'Last 14 days' },
+    labels: { day: 'Deliveries by result, last 24 hours', twoWeeks: 'Deliveries by result, last 14 days' },
     succeeded: 'Succeeded',
     failed: 'Failed',
-    waiting: 'Waiting',
-    newest: (count: string) => `Counts the newest ${count} deliveries; earlier ones are left out.`,
   },
   states: { active: 'active', retrying: 'retrying', failing: 'failing', disabled: 'disabled' },
   deliveryStates: {
@@ -49,7 +47,7 @@ export const en = {
   },
   /** Why an endpoint is disabled. */
   reasons: {
-    gone: 'its receiver responded with 410',
+    gone: 'its receiver wants no more messages (410, or webhook-delivery: disable)',
     failing: 'too many deliveries failed in a row',
     manual: 'a user disabled it',
     password_reset: 'its owner got a new password; only the owner can enable it',
@@ -123,7 +121,6 @@ export const en = {
     lastDayLabel: (n: number, count: string) =>
       `${count} ${n === 1 ? 'delivery' : 'deliveries'} in the last 24 hours, by hour`,
     noneInDay: 'none',
-    waiting: 'waiting',
     lastResults: 'Last results',
     noResults: 'none yet',
     succeeded: 'succeeded {time}',
@@ -146,6 +143,9 @@ export const en = {
     failing: (n: number) => `${n} ${n === 1 ? 'delivery' : 'deliveries'} failed in a row.`,
     failingWith: (n: number, error: string) =>
       `${n} ${n === 1 ? 'delivery' : 'deliveries'} failed in a row, the last one with: ${error}.`,
+    filter: 'Conditions',
+    filterError: (error: string) =>
+      `A condition of its filter cannot be used any more, so events that it is about are not sent: ${error}`,
     ordered: 'in order',
     rate: (limit: number, seconds: number) => `at most ${limit} requests in ${seconds} s`,
     slow: 'in the slow queue',
@@ -162,12 +162,17 @@ export const en = {
     publicKey: 'Public key',
     oldSecret: 'The old secret also signs until',
     apiKey: 'API key',
+    headers: 'Headers',
     keyScopes: 'Scopes of the key',
     created: 'Created',
     changed: 'Changed',
     id: 'Id',
     test: (outcome: string) => `The test: ${outcome}`,
     openDelivery: 'Open the delivery',
+    attempts: 'Attempts',
+    attemptsPerDelivery: 'Attempts per delivery',
+    p50: 'Median duration',
+    p95: '95th percentile',
     byResult: 'Deliveries by result',
     byResultRate: (rate: string) => `Deliveries by result: ${rate} succeeded`,
     explain: 'Explain a missing event',

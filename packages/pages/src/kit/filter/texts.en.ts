@@ -1,0 +1,46 @@
+/** The texts of the editor of filters. */
+export const en = {
+  legend: 'Conditions',
+  hint: 'Only events that meet all conditions are sent. Other events are not affected.',
+  none: 'Every event is sent.',
+  noEvents: 'Choose events first.',
+  event: 'Event',
+  field: 'Field',
+  fieldHint: 'A field, or a path to a related record such as customer.name',
+  operator: 'Comparison',
+  value: 'Value',
+  valueList: 'a, b, c',
+  add: 'Add a condition',
+  remove: (row: string) => `Remove the condition ${row}`,
+  condition: (number: number) => `Condition ${number}`,
+  repeated: 'An earlier condition is the same.',
+  true: 'yes',
+  false: 'no',
+  operators: {
+    eq: 'is',
+    ne: 'is not',
+    in: 'is one of',
+    nin: 'is none of',
+    gt: 'is greater than',
+    gte: 'is at least',
+    lt: 'is less than',
+    lte: 'is at most',
+    all: 'contains all of',
+    exists: 'has a value',
+    changed: 'was changed',
+  },
+  test: {
+    submit: 'Test with the last events',
+    label: 'The last events',
+    empty: 'Nothing has been sent to this endpoint yet.',
+    matches: (count: string, all: string) => `${count} of the last ${all} events would be sent.`,
+    match: 'Sent',
+    no_match: 'Not sent',
+    unknown: 'Not known',
+    failed: (event: string, condition: string) => `${event}: ${condition}`,
+  },
+  /** In the list of facts. */
+  all: 'all events',
+};
+
+export type Texts = typeof en;
