@@ -124,38 +124,6 @@ test('a stream with a ticket refuses the header X-Organisation, which it would n
   await stream.wait((one) => one.data?.data?.id === id);
 });
 
-test('the routes of webhook endpoints refuse the header X-Organisation, which they would not obey, and change nothing', async () => {
-  const caller = await person('subscriber');
-  await addMember(team, caller);
-  const input = { url: 'http://127.0.0.1:9/', events: ['ticket.created'] };
-  const { id } = (await caller.call('POST', '/api/webhooks', input)).body.data;
-  const path = `/api/webhooks/${id}`;
-  const requests: [method: string, path: string, body?: object][] = [
-    ['POST', '/api/webhooks', input],
-    ['GET', '/api/webhooks'],
-    ['GET', path],
-    ['PATCH', path, { description: 'changed' }],
-    ['POST', `${path}/rotate-secret`, {}],
-    ['POST', `${path}/test`],
-    ['GET', `${path}/deliveries`],
-    ['POST', `${path}/recover`, { since: new Date().toISOString() }],
-    ['GET', `${path}/explain?event=${id}`],
-    ['DELETE', path],
-  ];
-  for (const [method, target, body] of requests)
-    for (const name of [team.slug, team.id, 'unknown', '']) {
-      const refused = await caller.call(method, target, body, { 'X-Organisation': name });
-      expect([method, target, refused.status]).toEqual([method, target, 400]);
-      expect(refused.body.error).toMatchObject({
-        code: 'BAD_REQUEST',
-        message: expect.stringContaining('X-Organisation'),
-      });
-    }
-  const { data } = (await caller.call('GET', '/api/webhooks')).body;
-  expect(data).toEqual([expect.objectContaining({ id })]);
-  expect(data[0].description).toBeUndefined();
-});
-
 describe('an audit entry', () => {
   test('of an organisation is readable only by admins of the app who are members', async () => {
     const [insider, outsider] = [
