@@ -138,10 +138,17 @@ export default {
     },
     {
       name: 'verify-webhook-needs-nothing',
-      comment: 'Receivers can copy the file, so it imports nothing but node:crypto.',
+      comment: 'Receivers can copy the files, so they import each other and node:crypto, and types of node:http.',
       severity: 'error',
       from: { path: '^packages/verify-webhook/src/' },
-      to: { pathNot: '^crypto$' },
+      to: { pathNot: '^packages/verify-webhook/src/|^(crypto|http)$' },
+    },
+    {
+      name: 'webhook-handler-needs-no-node',
+      comment: '@belfry/verify-webhook/fetch runs where there is no module of Node.',
+      severity: 'error',
+      from: { path: '^packages/verify-webhook/src/(fetch|receive|message|seen-store)\\.ts$' },
+      to: { path: '^(crypto|http)$|/(index|express|node-signatures)\\.ts$' },
     },
     {
       name: 'client-stands-alone',

@@ -31,6 +31,7 @@ import { startup } from './groups/startup.ts';
 import { webhookDefaultThroughput } from './groups/webhooks/default-throughput.ts';
 import { webhookDeliveries } from './groups/webhooks/deliveries.ts';
 import { webhookFanOut } from './groups/webhooks/fan-out.ts';
+import { webhookFilteredFanOut } from './groups/webhooks/filtered-fan-out.ts';
 import { hangingReceiver } from './groups/webhooks/hanging-receiver.ts';
 import { webhookHeldSnapshot } from './groups/webhooks/held-snapshot.ts';
 import { webhookLatency } from './groups/webhooks/latency.ts';
@@ -61,6 +62,7 @@ const GROUPS: readonly Group[] = [
   webhookLatencyUnderLoad,
   hangingReceiver,
   webhookFanOut,
+  webhookFilteredFanOut,
   webhookMemory,
   webhookUnitCosts,
   webhookHeldSnapshot,

@@ -35,7 +35,7 @@ const article = defineResource('article', {
 
 const memo = defineResource('memo', {
   description: 'What only its owner may read: for the fan-out of events that hardly anybody gets',
-  fields: { text: f.text().max(20_000), owner: f.ref('user').owner() },
+  fields: { text: f.text().max(20_000), size: f.integer().filterable(), owner: f.ref('user').owner() },
   policies: { read: 'owner' },
 });
 

@@ -18,6 +18,8 @@ const REPORTS: Record<string, string> = {
   'react.api.md': '@belfry/client/react',
   'testing.api.md': 'belfry/testing',
   'verify-webhook.api.md': '@belfry/verify-webhook',
+  'verify-webhook-express.api.md': '@belfry/verify-webhook/express',
+  'verify-webhook-fetch.api.md': '@belfry/verify-webhook/fetch',
 };
 const OPENAPI = 'openapi.json';
 

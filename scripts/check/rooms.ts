@@ -72,7 +72,9 @@ export const roomOrders: Record<string, readonly string[]> = {
   'extensions/webhooks': [
     'settings',
     'endpoints',
+    'filters',
     'deliveries',
+    'statistics',
     'engine',
     'monitoring',
     'api',

@@ -81,6 +81,7 @@ export const settingTexts: Record<string, Record<string, SettingText>> = {
     policy: 'Required to create keys',
     recentSignIn: 'Whether creating a key requires a [recent sign-in](sign-in.md#require-a-recent-sign-in)',
     maxKeysPerUser: 'Active keys per user',
+    maxKeysPerOrganisation: 'Active keys that belong to an [organisation](api-keys.md#give-an-organisation-a-key)',
     defaultExpiryDays: 'Lifetime of a key that is created without `expiresInDays`',
     maxLifetimeDays: 'The maximum of `expiresInDays`',
     allowNoExpiry: '`true`: `expiresInDays: null` creates a key that never expires',
@@ -238,7 +239,10 @@ export const settingTexts: Record<string, Record<string, SettingText>> = {
     ],
     policy: 'Required to have endpoints',
     globalPolicy: 'Required to have endpoints of [scope `global`](webhooks.md#choose-events-and-a-scope)',
+    organisationPolicy:
+      'The role in an organisation, such as `org:owner`, that manages its endpoints. Left out: the role that manages the organisation',
     maxEndpointsPerUser: 'Endpoints of one user',
+    maxEndpointsPerOrganisation: 'Endpoints of one organisation',
     maxEventsPerEndpoint: 'Entries in `events` of one endpoint',
     maxUrlLength: 'Characters in a URL',
     allowPrivate: [

@@ -97,6 +97,7 @@ test('the examples of the docs compile against the public API', { timeout: 240_0
           .replaceAll("'@belfry/client/react'", "'../../packages/client/src/react/index.ts'")
           .replaceAll("'belfry/testing'", "'../../src/testing/index.ts'")
           .replaceAll("'@belfry/verify-webhook'", "'../../packages/verify-webhook/src/index.ts'")
+          .replaceAll(/'@belfry\/verify-webhook\/(express|fetch)'/g, "'../../packages/verify-webhook/src/$1.ts'")
           .replaceAll("'../src/extensions/version.ts'", "'../fixtures/version.ts'")
           // The app that docs/build/client.md declares, and the client that it creates.
           .replaceAll("'../server/src/app.ts'", "'./docs-build-client.md-1.ts'")

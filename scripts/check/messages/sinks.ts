@@ -72,13 +72,14 @@ const ATTEMPTS = 'src/extensions/webhooks/engine/delivery/attempt.ts';
 /** Declarations whose texts become parts of messages in a way that the search does not follow. */
 const PARTS: readonly (readonly [path: string, name: string])[] = [
   ['src/platform/data/redis/problems.ts', 'PROBLEMS'],
-  ...['endpointRules', 'keyRules', 'recordRules', 'accessRules'].map(
+  ...['endpointRules', 'keyRules', 'recordRules', 'accessRules', 'createFilterRules', 'failedText'].map(
     (name) => ['src/extensions/webhooks/console/explain-rules.ts', name] as [string, string],
   ),
+  ['src/extensions/webhooks/filters/evaluate.ts', 'RULE_ERROR'],
   ['src/extensions/webhooks/console/explain.ts', 'stateText'],
   ['src/extensions/webhooks/console/explain.ts', 'explainVerdict'],
   ['src/records/operations/read.ts', 'speedAdvice'],
-  ...['TIMEOUT', 'NOT_ALLOWED', 'FAILURE_CLASSES', 'describeRequestError', 'describeErrorStatus'].map(
+  ...['TIMEOUT', 'ABORTED', 'NOT_ALLOWED', 'FAILURE_CLASSES', 'describeRequestError', 'describeErrorStatus'].map(
     (name) => [ATTEMPTS, name] as const,
   ),
 ];
