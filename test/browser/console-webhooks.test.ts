@@ -4,6 +4,7 @@ import { browserTest, closePages, startBrowser } from './browser.ts';
 import { openConsole } from './console-app.ts';
 import { receiver, seedWebhooks, webhookApp } from './console-webhooks-app.ts';
 import { checkScreens } from './screens.ts';
+import './console-webhooks-headers.ts';
 
 const { url, person } = webhookApp;
 const HOME = `${url}/console/webhooks`;

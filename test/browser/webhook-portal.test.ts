@@ -3,6 +3,8 @@ import { beforeAll, expect } from 'vitest';
 import { browserTest, closePages, keepScreenshot, startBrowser } from './browser.ts';
 import { checkScreens, findEnglish } from './screens.ts';
 import { allowed, createLinkUrl, frameOf, openPage, portalApp, receiver, refused } from './webhook-portal-app.ts';
+import './webhook-portal-filters.ts';
+import './webhook-portal-headers.ts';
 
 const { person, app } = portalApp;
 let browser: Browser;

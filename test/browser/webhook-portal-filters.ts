@@ -1,3 +1,4 @@
+// The tests of filters in the portal, in the file of the portal's tests, because they use its app.
 import type { Browser } from 'playwright-core';
 import { beforeAll, expect } from 'vitest';
 import { browserTest, closePages, startBrowser } from './browser.ts';
