@@ -54,7 +54,12 @@ test.each<[what: string, filter: unknown, path: string, message: RegExp]>([
   ['a list of conditions', { 'invoice.*': ['status'] }, 'filter.invoice.*', /at least one condition/],
   ['an event without an object', { 'invoice.*': null }, 'filter.invoice.*', /at least one condition/],
   ['every event', { '*': { status: 'paid' } }, 'filter.*', /name one resource/],
-  ['an unknown event', { 'invoice.eaten': { status: 'paid' } }, 'filter.invoice.eaten', /^Must be an event or a pattern/],
+  [
+    'an unknown event',
+    { 'invoice.eaten': { status: 'paid' } },
+    'filter.invoice.eaten',
+    /^Must be an event or a pattern/,
+  ],
   ['an unknown resource', { 'nothing.*': { status: 'paid' } }, 'filter.nothing.*', /^Must be an event or a pattern/],
   ['a resource without webhooks', { 'quiet.*': { title: 'x' } }, 'filter.quiet.*', /^Must be an event or a pattern/],
   ['an event of the app', { 'report.made': { pages: '1' } }, 'filter.report.made', /the app publishes/],
@@ -137,7 +142,12 @@ test.each<[what: string, filter: unknown, path: string, message: RegExp]>([
     'filter.invoice.*.__proto__',
     /^Unknown query/,
   ],
-  ['the event __proto__', JSON.parse('{"__proto__":{"status":"paid"}}'), 'filter.__proto__', /^Must be an event or a pattern/],
+  [
+    'the event __proto__',
+    JSON.parse('{"__proto__":{"status":"paid"}}'),
+    'filter.__proto__',
+    /^Must be an event or a pattern/,
+  ],
   [
     'changes of an unknown field',
     { 'invoice.updated': { changed: ['colour'] } },
