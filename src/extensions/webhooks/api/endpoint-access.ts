@@ -19,7 +19,7 @@ import type { EndpointAccess } from './organisation-endpoints.ts';
 export const REQUEST_RATE_LIMIT = { limit: 10, windowMs: 60_000 };
 
 /**
- * Returns the id of the owner for whom a request runs: the caller, or the organisation of an endpoint.
+ * Returns the id of the endpoint owner that a request acts for: the caller, or an organisation.
  *
  * @throws ApiError UNAUTHORIZED if signed out: a policy may allow that, but an endpoint needs an owner
  */

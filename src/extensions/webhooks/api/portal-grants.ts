@@ -4,7 +4,7 @@ import { ApiError, type Auth } from '../../../extension/index.ts';
 export interface PortalGrant {
   /** The id of the link, for the audit trail. */
   id: string;
-  /** The user for whom the link was created; undefined if code, or a key, created it for an organisation. */
+  /** The user that the link signs in, or the member who requested a link for an organisation; undefined if code or an API key requested that. */
   userId: string | undefined;
   /** Epoch milliseconds. */
   expiresAt: number;

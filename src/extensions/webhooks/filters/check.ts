@@ -29,7 +29,7 @@ interface FilteredEndpoint {
 
 /** Checks filters of endpoints against the declarations and what the owner may see. */
 export interface FilterChecks {
-  /** The viewer for whom the relay evaluates the filters of an owner's endpoints. */
+  /** Returns the viewer that the relay uses to evaluate the filters of an owner's endpoints. */
   viewerOf(owner: Viewer, scopes: readonly string[] | null | undefined): Viewer;
   /**
    * Checks a filter that a request sets.

@@ -12,7 +12,6 @@ import { DELIVERY_TABLES } from '../../deliveries/deliveries-sql.ts';
 import { type OwnersSql, ownersSql, REMOVAL_ASSIGNMENTS } from '../../endpoints/endpoints-sql.ts';
 import type { OwnerTables } from '../../endpoints/owners.ts';
 import type { WebhookSettings } from '../../settings/settings.ts';
-import { DELETE_OLD_STATISTICS, DELETE_STATISTICS_OF_REMOVED } from '../../statistics/removal-sql.ts';
 import { createEarlierDeliveriesSweep } from './earlier-deliveries.ts';
 import type { PendingEndpoints } from './pending-endpoints.ts';
 
@@ -79,6 +78,21 @@ const FORGET_OLD_SECRETS = `
 const HAS_REMOVED_ENDPOINTS = findsRowSql(
   'select from webhook_endpoints where removed_at is not null order by removed_at limit 1',
 );
+
+/** Deletes hours that are older than 15 days, the oldest first. $1 maximum number of rows. Uses webhook_endpoint_stats_hour_index. */
+const DELETE_OLD_STATISTICS = `
+  delete from webhook_endpoint_stats where (endpoint_id, hour) in (
+    select endpoint_id, hour from webhook_endpoint_stats where hour <= now() - interval '15 days'
+    order by hour limit $1 for update skip locked)
+  returning 1`;
+
+/** Deletes the hours of removed endpoints. $1 maximum number of rows. Uses webhook_endpoints_removed_index and the primary key. */
+const DELETE_STATISTICS_OF_REMOVED = `
+  delete from webhook_endpoint_stats where (endpoint_id, hour) in (
+    select s.endpoint_id, s.hour from webhook_endpoints e cross join lateral (
+      select endpoint_id, hour from webhook_endpoint_stats where endpoint_id = e.id order by hour limit $1 for update skip locked) s
+    where e.removed_at is not null limit $1)
+  returning 1`;
 
 /** Maximum ms between two sweeps for logs of removed endpoints, so that the log of a deleted user is gone within a minute. */
 const MAX_LOG_SWEEP_MS = 5000;
