@@ -221,7 +221,8 @@ describe.skipIf(release === undefined)('an upgrade from the previous release', (
 
   test("the app's own tests pass with the new version", async () => {
     const { TEST_DATABASE_URL = '', TEST_REDIS_URL = '' } = process.env;
-    await app.run('npm', ['test'], { TEST_DATABASE_URL, TEST_REDIS_URL });
+    // The default of 5 s is too short beside the other tests.
+    await app.run('npm', ['test', '--', '--test-timeout=120000'], { TEST_DATABASE_URL, TEST_REDIS_URL });
   });
 
   test('after a rollback, processes of the old version serve requests from the upgraded database', async () => {

@@ -18,7 +18,7 @@ const { app, url, call } = await startTestApp({ resources: [defineUser(), produc
 const API = `${url}/console/api/records/product`;
 const products = app.service('product');
 await products.createMany([
-  { sku: 'A', title: '=1+1', price: 3, tags: ['x'], pin: '1234', key: 'sealed text' },
+  { sku: 'A', title: '=1+1', price: 3, tags: ['x'], pin: 'door word', key: 'sealed text' },
   { sku: 'B', title: 'Plain "text"', price: 5 },
 ]);
 
@@ -43,7 +43,7 @@ test('an export has all records of the list, without secrets, and spreadsheets c
       .split('\n')
       .map((line) => JSON.parse(line)),
   ).toMatchObject([{ sku: 'B', title: 'Plain "text"' }]);
-  expect(plain + filtered).not.toMatch(/1234|sealed text/);
+  expect(plain + filtered).not.toMatch(/door word|sealed text/);
 });
 
 test.each([

@@ -62,13 +62,13 @@ test('a delivery shows its request as it was sent, with a signature that its rec
 test('a body with encrypted values is shown only on request', async () => {
   const mia = await person('Mia');
   const id = await subscribe(mia);
-  await mia.call('POST', '/api/notes', { text: 'x', pin: '4711' });
+  await mia.call('POST', '/api/notes', { text: 'x', pin: 'door word' });
   const { id: delivery } = await settle(id, 'succeeded');
   const { body } = await ask('GET', `/deliveries/${delivery}`);
   expect(body.data).toMatchObject({ isEncrypted: true, content: null });
-  expect(JSON.stringify(body)).not.toContain('4711');
+  expect(JSON.stringify(body)).not.toContain('door word');
   const revealed = await ask('POST', `/deliveries/${delivery}/reveal`);
-  expect(JSON.parse(revealed.body.data.content.body).data.pin).toBe('4711');
+  expect(JSON.parse(revealed.body.data.content.body).data.pin).toBe('door word');
 });
 
 test('a body that its owner may no longer read is not shown', async () => {
