@@ -3,6 +3,7 @@ import { createLimitedWarning } from '../../observability/limited-warning.ts';
 import type { Logger } from '../../observability/log.ts';
 import { assertOutsideTransaction } from '../postgres/transaction-watch.ts';
 import type { RedisSettings } from './environment.ts';
+import { ignoreFurtherStreamErrors } from './stream-errors.ts';
 import { createSubscriptions, type Subscribe } from './subscriptions.ts';
 
 /** A connection to one Redis server, or the connections to the nodes of a Redis Cluster. */
@@ -151,6 +152,7 @@ function createClient(settings: RedisSettings, options: ConnectionOptions, detec
 
 /** Creates the Redis connections of an app. */
 export function openRedis(settings: RedisSettings, log: Logger): RedisConnections {
+  ignoreFurtherStreamErrors();
   const connections = new Set<RedisClient>();
   const warnOfNode = createLimitedWarning(log, NODE_WARNING_INTERVAL_MS);
   let isClosed = false;

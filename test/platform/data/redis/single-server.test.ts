@@ -2,12 +2,16 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, onTestFinished, test } from 'vitest';
+import type { Redis } from 'ioredis';
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { createTlsFiles } from '../../../../scripts/services/certificates.ts';
 import { startRedisServers, tlsLines, withRedis } from '../../../../scripts/services/redis-servers.ts';
 import { findRedis } from '../../../../src/dev-servers/redis-binary.ts';
 import { createApp, defineUser } from '../../../../src/index.ts';
+import { openRedis } from '../../../../src/platform/data/redis/connections.ts';
 import { aclRuleOf } from '../../../../src/platform/data/redis/problems.ts';
+import { createLogger } from '../../../../src/platform/observability/log.ts';
+import { readEnvironment } from '../../../../src/platform/settings/environment.ts';
 import { startTwoProcesses } from './two-processes.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'belfry-tls-'));
@@ -76,6 +80,25 @@ test('a start that Redis refuses fails, and the error says how to fix it', async
     [{ REDIS_URL: `rediss://silent:ring@${at}` }, /the user lacks a permission/],
   ];
   await Promise.all(cases.map(async ([env, message]) => expect(await refusal(env)).toMatch(message)));
+});
+
+// Vitest reports what would end the process.
+test('closing a connection to a server that is not trusted, during the handshake, does not end the process', async () => {
+  const { redis: settings } = readEnvironment({
+    NODE_ENV: 'test',
+    DATABASE_URL: 'postgres://none',
+    ...redis,
+    REDIS_CA: '',
+  });
+  for (let i = 0; i < 10; i++) {
+    const opened = openRedis(settings, createLogger('silent', 'test'));
+    const connection = opened.createBlockingConnection() as Redis;
+    const ended = new Promise<void>((resolve) => connection.on('end', resolve));
+    await vi.waitUntil(() => connection.stream !== undefined, { interval: 0 });
+    await opened.close();
+    await ended;
+    await vi.waitUntil(() => connection.stream.closed, { interval: 1 });
+  }
 });
 
 const valkey = findRedis('valkey-server');
