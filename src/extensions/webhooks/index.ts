@@ -16,7 +16,6 @@ import { filterTestRoute } from './api/filter-test.ts';
 import { createEndpointAccess, type EndpointAccess } from './api/organisation-endpoints.ts';
 import { recoveryRoutes } from './api/recovery-routes.ts';
 import { createDeliverySerializer, type DeliverySerializer } from './api/serialize-delivery.ts';
-import { statisticsRoute } from './api/statistics-route.ts';
 import type { FindVerificationError } from './console/receiver.ts';
 import { createWebhooksTab } from './console/tab.ts';
 import { encryptedDeliveryColumns } from './deliveries/stored-body.ts';
@@ -133,7 +132,6 @@ function createApiRoutes(
     ...eventCatalogueRoutes(host, settings, access),
     ...deliveryRoutes(host, settings, limits, deliverySerializer, access),
     ...recoveryRoutes(host, settings, limits, recoveries, access),
-    statisticsRoute(host, settings, access),
     filterTestRoute(host, settings, limits, filters, deliverySerializer, access),
     explainRoute(host, settings, limits, deliverySerializer, filters, access),
     ...(settings.portal === undefined ? [] : [portalInfoRoute(settings, owners)]),

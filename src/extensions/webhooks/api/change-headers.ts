@@ -36,7 +36,7 @@ function readKeptHeaders(keyring: Keyring, endpointId: string, stored: string, k
 
 /**
  * Decides what a change of an endpoint does to its headers. Headers that the request does not name stay, unless the URL changes to another
- * origin: someone who may change the URL, such as the holder of a link to the portal, could otherwise read the values there.
+ * origin: otherwise the holder of a link to the portal could send the values to a server of their own.
  *
  * @param tx the transaction of the change, in which the row of the endpoint stays locked
  * @throws ApiError VALIDATION_ERROR, or CONFLICT if headers stay that cannot be decrypted

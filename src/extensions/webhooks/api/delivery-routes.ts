@@ -2,13 +2,19 @@ import type { Host, Route } from '../../../extension/index.ts';
 import type { KeyLimits } from '../endpoints/key-limits.ts';
 import { TEST_EVENT } from '../settings/events.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
+import { endpointStatisticsShape, readEndpointStatistics } from '../statistics/endpoint-statistics.ts';
 import { createDeliveryLister, logQueryShape } from './delivery-list.ts';
-import { createManagedEndpointLoader, createOwnEndpointLoader, REQUEST_RATE_LIMIT } from './endpoint-access.ts';
+import {
+  createManagedEndpointLoader,
+  createOwnEndpointLoader,
+  REQUEST_RATE_LIMIT,
+  serializeLoadedEndpoint,
+} from './endpoint-access.ts';
 import type { EndpointAccess } from './organisation-endpoints.ts';
 import { createDeliveryRetrier, createTestSender } from './send-deliveries.ts';
 import { type DeliverySerializer, deliveryShape } from './serialize-delivery.ts';
 
-/** The routes of an endpoint's deliveries: the log, tests and retries. */
+/** The routes of an endpoint's deliveries: the log, tests, retries and statistics. */
 export function deliveryRoutes(
   host: Host,
   settings: WebhookSettings,
@@ -18,10 +24,11 @@ export function deliveryRoutes(
 ): Route[] {
   const common = { policy: settings.policy, tags: ['webhooks'], organisationKeys: true };
   const load = createManagedEndpointLoader(host.database, limits, access);
+  const loadOwn = createOwnEndpointLoader(host.database, access);
   return [
     {
       ...common,
-      load: createOwnEndpointLoader(host.database, access),
+      load: loadOwn,
       method: 'GET',
       path: '/webhooks/:id/deliveries',
       summary: 'Recent deliveries, newest first',
@@ -62,6 +69,20 @@ export function deliveryRoutes(
       errors: ['BAD_REQUEST', 'FORBIDDEN', 'NOT_FOUND'],
       operationId: 'retryWebhookDelivery',
       handler: createDeliveryRetrier(host, settings, limits, serializer),
+    },
+    {
+      ...common,
+      load: loadOwn,
+      method: 'GET',
+      path: '/webhooks/:id/statistics',
+      summary: 'Get the statistics of a webhook endpoint',
+      description:
+        'Deliveries by result, and how long attempts took. A delivery counts in the hour in which it succeeded or failed in all ' +
+        'attempts. Tests count; deliveries that were not sent because the owner may not read the record do not.',
+      output: endpointStatisticsShape,
+      errors: ['NOT_FOUND'],
+      operationId: 'readWebhookStatistics',
+      handler: (ctx) => readEndpointStatistics(host.database, serializeLoadedEndpoint(ctx).id),
     },
   ];
 }

@@ -1,9 +1,9 @@
-import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import type { Socket } from 'node:net';
+import { AbstractConnector, Cluster, Redis, type RedisOptions } from 'ioredis';
 import { createLimitedWarning } from '../../observability/limited-warning.ts';
 import type { Logger } from '../../observability/log.ts';
 import { assertOutsideTransaction } from '../postgres/transaction-watch.ts';
 import type { RedisSettings } from './environment.ts';
-import { ignoreFurtherStreamErrors } from './stream-errors.ts';
 import { createSubscriptions, type Subscribe } from './subscriptions.ts';
 
 /** A connection to one Redis server, or the connections to the nodes of a Redis Cluster. */
@@ -150,9 +150,30 @@ function createClient(settings: RedisSettings, options: ConnectionOptions, detec
   });
 }
 
+const sockets = new WeakMap<AbstractConnector, Socket>();
+const ignore = () => undefined;
+
+/**
+ * Keeps errors of sockets from ending the process. ioredis listens only to the first error of a socket. A TLS socket that is closed during its
+ * handshake can have two: the certificate is not trusted, and the server answers with an alert. All connectors of the process change, because
+ * ioredis itself creates those to Sentinels. ioredis reports the first error as before.
+ */
+function ignoreFurtherSocketErrors(): void {
+  if (Object.hasOwn(AbstractConnector.prototype, 'stream')) return;
+  Object.defineProperty(AbstractConnector.prototype, 'stream', {
+    get(this: AbstractConnector) {
+      return sockets.get(this);
+    },
+    set(this: AbstractConnector, socket: Socket) {
+      socket.on('error', ignore);
+      sockets.set(this, socket);
+    },
+  });
+}
+
 /** Creates the Redis connections of an app. */
 export function openRedis(settings: RedisSettings, log: Logger): RedisConnections {
-  ignoreFurtherStreamErrors();
+  ignoreFurtherSocketErrors();
   const connections = new Set<RedisClient>();
   const warnOfNode = createLimitedWarning(log, NODE_WARNING_INTERVAL_MS);
   let isClosed = false;
