@@ -77,6 +77,8 @@ export const webhookEndpoints = pgTable(
     failingMailAt: timestamptz('failing_mail_at'),
     /** Conditions that events must meet, by event or pattern; null: no filter. */
     filter: jsonb('filter'),
+    /** `push`, or `poll`: the receiver fetches its messages, and `url` is empty. It never changes. */
+    delivery: text('delivery').notNull().default('push'),
   },
   (table) => [
     index('webhook_endpoints_owner_id_index').on(table.ownerId).where(sql`removed_at is null`),
@@ -125,6 +127,8 @@ export const endpointLeases = vacuumOften(
        * not removed yet. A delivery that committed late with an earlier time is found by the sweep of overdue deliveries. Null: search all.
        */
       dueFrom: timestamptz('due_from'),
+      /** The last `poll_number` that a delivery to a polled endpoint got. */
+      lastPollNumber: bigint('last_poll_number', { mode: 'number' }).notNull().default(0),
     },
     // An index on `lease_until` would turn each renewal into a non-HOT update, which adds an entry to every index.
     (table) => [index('webhook_turns_holder_index').on(table.endpointId).where(sql`holder is not null`)],
@@ -148,7 +152,7 @@ const deliveryColumns = () => ({
   body: text('body').notNull(),
   /** Ciphertext of the body if the body has values of encrypted fields; in that case `body` is empty. */
   encryptedBody: text('encrypted_body'),
-  /** `pending`, `sending`, `succeeded` or `failed`. */
+  /** `pending`, `sending`, `succeeded` or `failed`; `waiting`: to be polled and acknowledged, which no worker touches. */
   status: text('status').notNull().default('pending'),
   attempts: integer('attempts').notNull().default(0),
   /** Attempts since the retry schedule began. A retry that a client requests begins it again. */
@@ -169,6 +173,8 @@ const deliveryColumns = () => ({
    * Null if they are not known, because an earlier version of Belfry created the delivery.
    */
   mentions: text('mentions').array(),
+  /** True if a backfill created the delivery; otherwise null. */
+  backfill: boolean('backfill'),
 });
 
 /**
@@ -187,6 +193,8 @@ export const webhookDeliveries = vacuumOften(
       leaseUntil: timestamptz('lease_until'),
       /** Set only by earlier versions of Belfry, which kept finished deliveries in this table. A sweep moves them to the log. */
       finishedAt: timestamptz('finished_at'),
+      /** The place of a `waiting` delivery among those of its endpoint, in microseconds. Null until the endpoint is polled. */
+      pollNumber: bigint('poll_number', { mode: 'number' }),
     },
     (table) => [
       // Also used to list an endpoint's deliveries: another full index only for lists would slow down every attempt.
@@ -199,6 +207,11 @@ export const webhookDeliveries = vacuumOften(
         .on(table.endpointId, table.createdAt, table.id)
         .where(sql`status = 'failed'`),
       index('webhook_deliveries_finished_index').on(table.finishedAt).where(sql`finished_at is not null`),
+      index('webhook_deliveries_waiting_index')
+        .on(table.endpointId, table.pollNumber, table.position, table.eventId)
+        .where(sql`status = 'waiting'`),
+      // Counts the few waiting deliveries of a backfill.
+      index('webhook_deliveries_backfill_index').on(table.endpointId).where(sql`backfill`),
     ],
   ),
   { vacuum_truncate: false },
@@ -315,5 +328,77 @@ export const webhookEndpointStats = pgTable(
   (table) => [
     primaryKey({ columns: [table.endpointId, table.hour] }),
     index('webhook_endpoint_stats_hour_index').on(table.hour),
+  ],
+);
+
+/**
+ * The outgoing events of the last days, in one partition for each day, so that endpoints can get events that they have missed. Written only if
+ * `keepEventsDays` is set, by the relay, in the transaction that creates the deliveries of the events.
+ */
+export const webhookEventLog = partitionByDay(
+  pgTable(
+    'webhook_event_log',
+    {
+      /** The id of the event. */
+      id: text('id').notNull(),
+      /** The position of the event among all events: see `deliveryColumns`. */
+      position: bigint('position', { mode: 'number' }).notNull(),
+      /** `post.created`, `invoice.paid`, … */
+      name: text('name').notNull(),
+      /** The resource of the record; null for an event that the app published. */
+      resource: text('resource'),
+      /** The user whom an erasure of the event concerns: the owner of the record, or the user whose own endpoints get the published event. */
+      ownerId: text('owner_id'),
+      /** The record when the event happened: columns by name, as in the outbox. Null if it has values of encrypted fields. */
+      record: jsonb('record'),
+      /** Ciphertext of the whole record, in which the values of encrypted fields are plain text. */
+      encryptedRecord: text('encrypted_record'),
+      /** The data of a published event as JSON, exactly as sent. It is text because jsonb reorders keys. */
+      data: text('data'),
+      /** Size of the record or the data in bytes, so that a page of events is limited before its records are read. */
+      bytes: integer('bytes').notNull(),
+      /** When the event happened. */
+      createdAt: timestamptz('created_at').notNull(),
+      /** The fields that an update changed; null for other events. */
+      changed: text('changed').array(),
+    },
+    (table) => [
+      // By id first, because a rotation of encryption keys reads the rows in the order of ids.
+      primaryKey({ columns: [table.id, table.createdAt] }),
+      index('webhook_event_log_created_at_index').on(table.createdAt, table.position),
+      index('webhook_event_log_owner_index').on(table.ownerId).where(sql`owner_id is not null`),
+    ],
+  ),
+  'created_at',
+);
+
+/** Backfills: requests to send an endpoint the kept events that it has missed. */
+export const webhookBackfills = pgTable(
+  'webhook_backfills',
+  {
+    id: text('id').primaryKey(),
+    endpointId: text('endpoint_id').notNull(),
+    /** `running`, `paused`, `finished`, `cancelled` or `stopped`. */
+    status: text('status').notNull().default('running'),
+    /** The first and the last time of the range of events, both included. */
+    since: timestamptz('since').notNull(),
+    until: timestamptz('until').notNull(),
+    /** Patterns such as `post.created`; null: everything to which the endpoint subscribes. */
+    events: text('events').array(),
+    /** How many deliveries were created. */
+    sent: integer('sent').notNull().default(0),
+    /** When the last event happened that the backfill has handled; `after_position` is its position. */
+    afterAt: timestamptz('after_at').notNull(),
+    afterPosition: bigint('after_position', { mode: 'number' }).notNull().default(-1),
+    /** When its first page was handled. Null while the relay still handles events that happened before the request. */
+    startedAt: timestamptz('started_at'),
+    createdAt: timestamptz('created_at').notNull(),
+    finishedAt: timestamptz('finished_at'),
+  },
+  (table) => [
+    uniqueIndex('webhook_backfills_unfinished_unique').on(table.endpointId).where(sql`status in ('running', 'paused')`),
+    index('webhook_backfills_running_index').on(table.id).where(sql`status = 'running'`),
+    index('webhook_backfills_endpoint_index').on(table.endpointId, table.id),
+    index('webhook_backfills_finished_at_index').on(table.finishedAt),
   ],
 );
