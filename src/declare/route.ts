@@ -70,6 +70,13 @@ export interface RouteContext<Input = any, Doc = any, Query = RawQuery> extends 
   transaction: Transact;
   push: PushSender;
   log: Logger;
+  /**
+   * Signs the caller in again, checks the scope and the policy again, and loads `doc` again. Only for routes with `waits`.
+   *
+   * @returns the context as it is now
+   * @throws ApiError if the request would be refused now
+   */
+  authorizeAgain?: () => Promise<RouteContext<Input, Doc, Query>>;
 }
 
 /** The request data that is available before the body is read. */
@@ -101,6 +108,8 @@ export interface Route {
   body?: 'json' | 'any' | 'raw' | BinaryBody | MultipartBody;
   /** Maximum bytes of the body, after decompression. Default: the setting `http.bodyLimit`. */
   bodyLimit?: number;
+  /** Whether the handler waits for something, for up to minutes. Before it returns data, it calls `ctx.authorizeAgain`. */
+  waits?: boolean;
   /** The number of requests that a request with this body counts as, for rate limits. Default 1. */
   weight?: (body: unknown) => number;
   /** Other routes whose work a request can do. A credential also needs the scopes of those that `select` returns for the body. */

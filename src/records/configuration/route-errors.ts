@@ -191,6 +191,7 @@ const ROUTE_PROPERTIES: ReadonlySet<string> = new Set(
     crud: true,
     action: true,
     handler: true,
+    waits: true,
   } satisfies Record<keyof Route, true>),
 );
 

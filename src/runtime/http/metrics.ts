@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { getRequestId, getStatementStats } from '../../platform/http/request-context.ts';
+import { getRequestId, getStatementStats, hasWaited } from '../../platform/http/request-context.ts';
 import { redactTokens } from '../../platform/observability/log.ts';
 import type { Metrics } from '../../platform/observability/metrics.ts';
 import type { ProcessRegistry } from '../../platform/work/processes/registry.ts';
@@ -197,7 +197,7 @@ export function createRequestCounter({
         totals.count += 1;
         if (statusClass === 5) totals.failed += 1;
       }
-      if (isEventStream(res)) return;
+      if (isEventStream(res) || hasWaited(req)) return;
       let bucket = 0;
       while (bucket < SECONDS.length && seconds > SECONDS[bucket]!) bucket += 1;
       series.buckets[bucket]! += 1;

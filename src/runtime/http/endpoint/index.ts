@@ -64,7 +64,7 @@ export function listStages(route: Route, parts: EndpointParts, checks: EndpointC
   const handling = omitMissingStages(
     checkWritePreconditions(route, records),
     createInputStage(route, host.settings.http.bodyKeys),
-    runHandler(route, host),
+    runHandler(route, host, access),
     serialize(route, records),
   );
   const afterBody = omitMissingStages(

@@ -6,7 +6,7 @@ import type { Records } from '../../../records/index.ts';
 import { findStoredRecord, serializeResponse } from '../../../records/serialize/serialize.ts';
 import { findVersion } from '../../../records/store/versions.ts';
 import { endRequestSpan } from '../tracing.ts';
-import type { Exchange, Stage } from './exchange.ts';
+import { type Exchange, runStages, type Stage } from './exchange.ts';
 import { hasEntityTag, statusOf } from './route-traits.ts';
 
 function createContext(
@@ -33,13 +33,21 @@ function createContext(
   };
 }
 
-/** Creates the stage that calls the handler. */
-export function runHandler({ handler }: Route, host: Host): Stage {
+/** Creates the stage that calls the handler. @param access the stages that a handler that waits can repeat */
+export function runHandler({ handler, waits }: Route, host: Host, access: readonly Stage[]): Stage {
+  const enterContext = (exchange: Exchange): RouteContext => {
+    exchange.context = createContext(exchange, host);
+    if (waits)
+      exchange.context.authorizeAgain = async () => {
+        await runStages(access, exchange);
+        return enterContext(exchange);
+      };
+    return exchange.context;
+  };
   return {
     name: 'run the handler',
     async run(exchange) {
-      exchange.context = createContext(exchange, host);
-      exchange.value = await handler(exchange.context);
+      exchange.value = await handler(enterContext(exchange));
     },
   };
 }
