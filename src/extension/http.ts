@@ -25,7 +25,7 @@ export { addressOf, clientKeyOf, isFromThisMachine } from '../platform/http/clie
 export type { PostResult } from '../platform/http/post.ts';
 export { MAX_RESPONSE_BYTES, sendPost } from '../platform/http/post.ts';
 export { parseQueryString } from '../platform/http/query-string.ts';
-export { getIdentity, getRequestId, setIdentity } from '../platform/http/request-context.ts';
+export { getIdentity, getRequestId, noteWait, setIdentity } from '../platform/http/request-context.ts';
 export { mapResponseData, sendJson, withMeta, withoutCaching } from '../platform/http/response.ts';
 export { parseRetryAfter } from '../platform/http/retry-after.ts';
 export type { ServedContent } from '../platform/http/served-bytes.ts';

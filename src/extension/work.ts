@@ -29,6 +29,8 @@ export { createLeaseRenewals, LeaseLostError } from '../platform/work/leased-wor
 export { leaseSql, renewLeases } from '../platform/work/leased-work/leased-rows.ts';
 export { addJitter, getScheduledWait } from '../platform/work/leased-work/retry-schedule.ts';
 export { createReclaimSweep, createRetentionSweep } from '../platform/work/leased-work/sweeps.ts';
+export type { ClientSlots } from '../platform/work/limits/client-slots.ts';
+export { createClientSlots } from '../platform/work/limits/client-slots.ts';
 export type { Limiter } from '../platform/work/limits/limiter.ts';
 export { limitSetting, RULE_FORM } from '../platform/work/limits/rule.ts';
 export { findsRowSql } from '../platform/work/outbox/conditions.ts';

@@ -1,4 +1,11 @@
-import { createRetentionSweep, defineExtension, defineOwnedTable, type Extension } from '../../extension/index.ts';
+import {
+  ApiError,
+  createClientSlots,
+  createRetentionSweep,
+  defineExtension,
+  defineOwnedTable,
+  type Extension,
+} from '../../extension/index.ts';
 import { createAppender } from './events/appender.ts';
 import { createRealtimeForwarder, createRealtimeSweeps } from './events/forwarding.ts';
 import { Hub } from './fan-out/hub.ts';
@@ -7,7 +14,6 @@ import { realtimeRoutes } from './routes.ts';
 import { type RealtimeOptions, realtimeSettings } from './settings/settings.ts';
 import { createAccessWatch } from './streams/access-watch.ts';
 import { createRecheck, createStreamOpener } from './streams/open.ts';
-import { createStreamSlots } from './streams/slots.ts';
 import { createTickets } from './streams/tickets.ts';
 import { realtimeTickets, realtimeWaiting } from './tables.ts';
 import { describeEventUserData } from './user-data.ts';
@@ -27,7 +33,12 @@ export function realtime(options: RealtimeOptions = {}): Extension<'realtime'> {
     options,
     setup(host, settings) {
       const appender = createAppender(host, settings);
-      const slots = createStreamSlots(settings);
+      const slots = createClientSlots({
+        total: settings.maxStreams,
+        perUser: settings.maxStreamsPerUser,
+        perAddress: settings.maxStreamsPerAddress,
+        refuse: (limit, more) => new ApiError('RATE_LIMITED', `You can have at most ${limit} streams open`, more),
+      });
       const metrics = createRealtimeMetrics(host.metrics, () => slots.taken);
       const hub = new Hub(host, settings, metrics);
       host.processes.report('streams', () => ({

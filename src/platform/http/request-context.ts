@@ -52,6 +52,18 @@ export function describeIdentity(req: IncomingMessage): {
   return { userId: user, organisation, via, credential };
 }
 
+const waited = createPerRequestStore<boolean>('waited');
+
+/** Notes that a request waits because its client asked for that, so that its duration says nothing about the server. */
+export function noteWait(req: IncomingMessage): void {
+  waited.set(req, true);
+}
+
+/** Whether a request has waited because its client asked for that. */
+export function hasWaited(req: IncomingMessage): boolean {
+  return waited.get(req) === true;
+}
+
 const statementCounts = createPerRequestStore<number>('statements');
 const postgresMicros = createPerRequestStore<number>('microseconds in Postgres');
 

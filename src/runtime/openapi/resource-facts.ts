@@ -51,9 +51,14 @@ function actionsOf(resource: CompiledResource): string[] {
 }
 
 /** Whether every response contains a field. The account template restricts fields of users, so clients do not rely on them. */
-function isAlwaysReturned({ name }: CompiledResource, { name: field, spec, visibleTo }: CompiledField): boolean {
+function isAlwaysReturned(
+  { name, fields }: CompiledResource,
+  { name: field, spec, visibleTo }: CompiledField,
+): boolean {
   if (visibleTo !== undefined || (name === 'user' && field !== 'name')) return false;
-  return spec.required === true || 'default' in spec || spec.owner === true || spec.tenant === true;
+  // A key of an organisation creates records that no user owns.
+  const isOwned = spec.owner === true && !fields.some((other) => other.spec.tenant);
+  return spec.required === true || 'default' in spec || isOwned || spec.tenant === true;
 }
 
 function aggregatesOf(resource: CompiledResource): ResourceFacts['aggregates'] {

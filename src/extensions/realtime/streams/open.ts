@@ -5,6 +5,7 @@ import {
   type Auth,
   addressOf,
   allowsAction,
+  type ClientSlots,
   clientKeyOf,
   type ExtensionHost,
   type Fields,
@@ -22,7 +23,6 @@ import { openStream } from '../fan-out/stream.ts';
 import type { RealtimeSettings } from '../settings/settings.ts';
 import type { AccessWatch } from './access-watch.ts';
 import { type RequestedSubscription, type ResourcePaths, readStreamRequest, type StreamRequest } from './request.ts';
-import type { StreamSlots } from './slots.ts';
 import type { Tickets } from './tickets.ts';
 
 interface Caller {
@@ -33,7 +33,7 @@ interface Caller {
 interface StreamDependencies {
   hub: Hub;
   watch: AccessWatch;
-  slots: StreamSlots;
+  slots: ClientSlots;
   tickets: Tickets;
   metrics: RealtimeMetrics;
 }

@@ -42,15 +42,15 @@ const DEFER = `
  * Claims rows that were read with `READ`, removes them and stores their work. Rows that another relay has locked, or that have changed since,
  * are left alone. Returns the claimed rows.
  *
- * @param store a statement with `parameters` parameters; two more follow: the ids and the versions of the rows
+ * @param store statements with `parameters` parameters; two more follow: the ids and the versions of the rows
  */
-const claimAndStoreSql = (store: string | undefined, parameters: number) => `
+const claimAndStoreSql = (store: readonly (string | undefined)[], parameters: number) => `
   with claimed as (
     delete from outbox where id = any(array(
       select o.id from unnest($${parameters + 1}::bigint[], $${parameters + 2}::xid[]) as read(id, version) join outbox o on o.id = read.id
       where o.xmin = read.version order by o.id for update of o skip locked))
     returning id, event_id
-  )${store === undefined ? '' : `, stored as (${store})`}
+  )${store.map((text, i) => (text === undefined ? '' : `, stored${i} as (${text})`)).join('')}
   select id from claimed`;
 
 /** Maximum number of rows that are processed without a transaction. For more rows a transaction costs little, and prepared work is held in memory. */
@@ -164,10 +164,10 @@ async function claimAndStore(
   { statement }: PreparedWork,
   executor: Executor,
 ) {
-  const { name = 'nothing', text, values = [] } = statement ?? {};
+  const { name = 'nothing', text, also, values = [] } = statement ?? {};
   const claimed = await executor.write<[number]>({
     name: `outbox_claim_${name}`,
-    text: claimAndStoreSql(text, values.length),
+    text: claimAndStoreSql([text, also], values.length),
     values: [...values, rows.map(({ id }) => id), versions],
   });
   const ids = new Set(claimed.map(([id]) => id));

@@ -34,9 +34,10 @@ interface Preparation {
 export interface PreparedWork {
   /**
    * The statement that stores the work; undefined if there is none. It must store only the work of events in the common table expression
-   * `claimed (event_id)`: other relays process the others, or they have changed meanwhile. Each name must stand for one text.
+   * `claimed (event_id)`: other relays process the others, or they have changed meanwhile. Each name must stand for one text. `also`: a
+   * second statement with the same parameters.
    */
-  statement: (Statement & { name: string }) | undefined;
+  statement: (Statement & { name: string; also?: string }) | undefined;
   /** Runs if at least one of the rows was claimed. */
   afterCommit?: AfterCommit;
 }

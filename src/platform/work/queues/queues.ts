@@ -295,9 +295,8 @@ export function createQueues(redis: RedisConnections, prefix: string, log: Logge
     return queue;
   }
 
-  function announce(name: string, ids: readonly string[]): void {
-    if (redis.commands.status === 'ready')
-      redis.commands.publish(channelOf(name), ids.join(' ')).catch(() => undefined);
+  function publishIds(name: string, ids: readonly string[]): void {
+    redis.commands.publish(channelOf(name), ids.join(' ')).catch(() => undefined);
   }
 
   async function tryToAdd(name: string, jobs: NewJob[], isAnnounced: boolean): Promise<void> {
@@ -305,7 +304,7 @@ export function createQueues(redis: RedisConnections, prefix: string, log: Logge
       await requireConnection();
       // Announce before the jobs can start, so that no worker does the work of a job twice.
       if (isAnnounced)
-        announce(
+        publishIds(
           name,
           jobs.map(({ data }) => data.id),
         );
@@ -316,7 +315,13 @@ export function createQueues(redis: RedisConnections, prefix: string, log: Logge
   }
 
   return {
-    announce,
+    announce(name, ids) {
+      // A process may announce before anything else has connected it.
+      requireConnection().then(
+        () => publishIds(name, ids),
+        () => undefined,
+      );
+    },
     async add(name, jobs, isAnnounced = false) {
       if (jobs.length > 0) await adding.track(tryToAdd(name, jobs, isAnnounced));
     },

@@ -1,11 +1,10 @@
-import { ApiError } from '../../../extension/index.ts';
-import type { RealtimeSettings } from '../settings/settings.ts';
+import { ApiError } from '../../helpers/errors.ts';
 
 const RETRY_SECONDS = 10;
 
-/** Limits the open streams of this process, in total and for each client. */
-export interface StreamSlots {
-  /** The number of open streams. */
+/** Limits the requests of this process that stay open for long, in total and for each client. */
+export interface ClientSlots {
+  /** The number of open requests. */
   readonly taken: number;
   /**
    * Acquires a slot.
@@ -17,10 +16,18 @@ export interface StreamSlots {
   acquireSlot(client: { user: string } | { address: string }): () => void;
 }
 
-/** Creates the slots for the client streams of a process. */
-export function createStreamSlots(
-  settings: Pick<RealtimeSettings, 'maxStreams' | 'maxStreamsPerUser' | 'maxStreamsPerAddress'>,
-): StreamSlots {
+/** The limits of a process. */
+interface SlotLimits {
+  total: number;
+  perUser: number;
+  /** Default: as many as for a user. */
+  perAddress?: number;
+  /** Creates the error for a client at its limit, with the code RATE_LIMITED. */
+  refuse(limit: number, options: { retryAfter: number }): ApiError;
+}
+
+/** Creates the slots of a process. */
+export function createClientSlots({ total, perUser, perAddress = perUser, refuse }: SlotLimits): ClientSlots {
   const counts = new Map<string, number>();
   let taken = 0;
   return {
@@ -30,12 +37,10 @@ export function createStreamSlots(
     acquireSlot(client) {
       const isUser = 'user' in client;
       const key = isUser ? `user ${client.user}` : `address ${client.address}`;
-      const limit = isUser ? settings.maxStreamsPerUser : settings.maxStreamsPerAddress;
+      const limit = isUser ? perUser : perAddress;
       const own = counts.get(key) ?? 0;
-      if (own >= limit) {
-        throw new ApiError('RATE_LIMITED', `You can have at most ${limit} streams open`, { retryAfter: RETRY_SECONDS });
-      }
-      if (taken >= settings.maxStreams) throw new ApiError('UNAVAILABLE', undefined, { retryAfter: RETRY_SECONDS });
+      if (own >= limit) throw refuse(limit, { retryAfter: RETRY_SECONDS });
+      if (taken >= total) throw new ApiError('UNAVAILABLE', undefined, { retryAfter: RETRY_SECONDS });
       taken += 1;
       counts.set(key, own + 1);
       let isHeld = true;
