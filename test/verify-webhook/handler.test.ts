@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { SeenStore, WebhookHandlerOptions, WebhookPayload } from '../../packages/verify-webhook/src/fetch.ts';
+import { createMemoryStore } from '../../packages/verify-webhook/src/seen-store.ts';
 import {
   createSignatureHeader,
   generateSecret,
@@ -148,6 +149,17 @@ describe.each(handlerServers)('the entry point %s', (_, start) => {
     expect(await outcomeOf(url, { body: longest })).toBe('400 INVALID_PAYLOAD');
   });
 
+  test('a request without valid headers is refused before its body has arrived', async () => {
+    const url = await startWith({ onOther: unreachable });
+    for (const headers of [{}, sign({ timestamp: seconds() - 400 })]) {
+      const unfinished = request(url, { method: 'POST', headers });
+      unfinished.write('x');
+      const [response] = await once(unfinished, 'response');
+      unfinished.destroy();
+      expect(response.statusCode).toBe(400);
+    }
+  });
+
   test('an event without a handler gets a 204, even if its name is that of a member of all objects', async () => {
     const url = await startWith({ on: { 'post.created': unreachable } });
     for (const type of ['webhook.test', 'constructor', '__proto__'])
@@ -275,4 +287,21 @@ describe.each(handlerServers)('the entry point %s', (_, start) => {
     expect(await outcomeOf(url)).toBe(204);
     expect(onError.mock.calls.map(([error]) => error.message)).toEqual(['claim', 'complete']);
   });
+});
+
+test('the default store forgets the oldest of more than 10,000 ids, but none that could still be replayed', async () => {
+  vi.useFakeTimers({ toFake: ['Date'], now: 0 });
+  onTestFinished(() => void vi.useRealTimers());
+  const store = createMemoryStore(600_000);
+  const handle = async (id: string) => {
+    expect(await store.claim(id, 1000)).toBe('claimed');
+    await store.complete(id, 3_600_000);
+  };
+  await handle('first');
+  for (let i = 0; i < 10_000; i++) await handle(`${i}`);
+  expect(await store.claim('first', 1000)).toBe('handled');
+  vi.setSystemTime(600_001);
+  await handle('later');
+  expect(await store.claim('first', 1000)).toBe('claimed');
+  expect(await store.claim('9999', 1000)).toBe('handled');
 });

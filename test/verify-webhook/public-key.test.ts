@@ -41,6 +41,8 @@ describe.each(verifyWebhookBuilds)('the build %s', (_, { verifyWebhook }) => {
     ['alone', signature, 'accepted'],
     ['next to one made with the secret', `${shared} ${signature}`, 'accepted'],
     ['next to one of another key', `v1a,${'A'.repeat(86)}== ${signature}`, 'accepted'],
+    ['the fourth', `${`v1a,${'A'.repeat(86)}== `.repeat(3)}${signature}`, 'accepted'],
+    ['the fifth', `${`v1a,${'A'.repeat(86)}== `.repeat(4)}${signature}`, 'SIGNATURE_MISMATCH'],
     ['named v1', signature.replace('v1a', 'v1'), 'SIGNATURE_MISMATCH'],
     ['named v2a', signature.replace('v1a', 'v2a'), 'SIGNATURE_MISMATCH'],
     ['without padding', signature.replace('==', ''), 'SIGNATURE_MISMATCH'],

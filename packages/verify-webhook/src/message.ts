@@ -50,6 +50,9 @@ export interface WebhookMessage {
   signatures: readonly string[];
 }
 
+/** The default of `toleranceSeconds`. */
+export const DEFAULT_TOLERANCE_SECONDS = 300;
+
 /** The options of a verification. */
 interface VerifyOptions {
   /** The maximum distance of the timestamp from now, in both directions. Default: 300. */
@@ -59,22 +62,26 @@ interface VerifyOptions {
 }
 
 /** Reads a request as a webhook. @throws WebhookVerificationError if it is not one, or not a recent one */
-export function readMessage(
-  headers: unknown,
-  rawBody: string | Uint8Array,
-  { toleranceSeconds = 300, now = Date.now() }: VerifyOptions,
-): WebhookMessage {
+export function readMessage(headers: unknown, rawBody: string | Uint8Array, options: VerifyOptions): WebhookMessage {
   // An object can have the prototype of Uint8Array without being bytes.
   if (typeof rawBody !== 'string' && !(rawBody instanceof Uint8Array && ArrayBuffer.isView(rawBody))) {
     throw new WebhookVerificationError('INVALID_BODY', 'Pass the raw body as a string or bytes, not a parsed body');
   }
+  return { ...readHead(headers, options), body: rawBody };
+}
+
+/** Reads the headers of a webhook. @throws WebhookVerificationError if they are not those of a webhook, or not of a recent one */
+export function readHead(
+  headers: unknown,
+  { toleranceSeconds = DEFAULT_TOLERANCE_SECONDS, now = Date.now() }: VerifyOptions,
+): Omit<WebhookMessage, 'body'> {
   const id = readHeader(headers, 'webhook-id');
   const timestamp = readHeader(headers, 'webhook-timestamp');
   const signatures = readHeader(headers, 'webhook-signature');
   assertRecentTimestamp(timestamp, toleranceSeconds, Number(now));
   // With a full stop in the id, the same signed text could be read as two different messages.
   if (id.includes('.')) throw new WebhookVerificationError('INVALID_HEADER', 'The header webhook-id is malformed');
-  return { id, start: `${id}.${timestamp}.`, body: rawBody, signatures: signatures.split(' ', MAX_SIGNATURES) };
+  return { id, start: `${id}.${timestamp}.`, signatures: signatures.split(' ', MAX_SIGNATURES) };
 }
 
 /** A parsed secret. */
@@ -111,12 +118,16 @@ export function encodeSignedText({ start, body }: WebhookMessage): Uint8Array<Ar
   return text;
 }
 
-/** Returns the bytes of the well-formed ed25519 signatures among those of a message. */
+// Each costs a hash of the body and more. A sender has at most three keys at a time.
+const MAX_KEY_SIGNATURES = 4;
+
+/** Returns the bytes of the first well-formed ed25519 signatures among those of a message. */
 export function decodeKeySignatures({ signatures }: WebhookMessage): Uint8Array<ArrayBuffer>[] {
-  return signatures.flatMap((signature) => {
+  const decoded = signatures.flatMap((signature) => {
     const given = /^v1a,([A-Za-z0-9+/]{86})==$/.exec(signature)?.[1];
     return given === undefined ? [] : (decodeBase64(given) ?? []);
   });
+  return decoded.slice(0, MAX_KEY_SIGNATURES);
 }
 
 /** Creates the error for a message that no signature matches. */

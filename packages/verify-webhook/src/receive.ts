@@ -1,9 +1,10 @@
 // What handlers do with a request, whichever server it arrived at.
 import {
   createMismatchError,
+  DEFAULT_TOLERANCE_SECONDS,
   parseJsonBody,
   parseKey,
-  readMessage,
+  readHead,
   type WebhookKey,
   type WebhookMessage,
   type WebhookPayload,
@@ -46,7 +47,7 @@ export interface WebhookHandlerOptions<Events extends { type: string }> {
   toleranceSeconds?: number;
   /** The maximum length of a body. Default: 1,048,576. */
   maxBodyBytes?: number;
-  /** Remembers which webhooks were handled. Default: the memory of this process, for 10,000 webhooks. */
+  /** Remembers which webhooks were handled. Default: the memory of this process, for 10,000 webhooks, and all of the last minutes. */
   seen?: SeenStore;
 }
 
@@ -108,13 +109,14 @@ function parseEvent({ body }: WebhookMessage): WebhookPayload {
  * @throws WebhookVerificationError if a secret is malformed
  */
 export function createReceiver<Events extends { type: string }>(
-  { secret, on = {}, onOther, seen = createMemoryStore(), ...options }: WebhookHandlerOptions<Events>,
+  { secret, on = {}, onOther, toleranceSeconds = DEFAULT_TOLERANCE_SECONDS, ...options }: WebhookHandlerOptions<Events>,
   isGenuine: SignatureCheck,
 ): (request: IncomingWebhook) => Promise<Answer> {
   const {
     onError: onErrorOfApp = (error) => console.error(error),
     maxBodyBytes = MAX_BODY_BYTES,
-    toleranceSeconds,
+    // A message arrives at the earliest when its time is that far in the future.
+    seen = createMemoryStore(2 * toleranceSeconds * 1000),
   } = options;
   // An empty list is refused like a missing secret.
   const keys = (typeof secret === 'object' && secret.length > 0 ? secret : [secret]).map(parseKey);
@@ -155,7 +157,9 @@ export function createReceiver<Events extends { type: string }>(
   return async ({ method, headers, readBody }) => {
     if (method !== 'POST') return { status: 405, code: 'METHOD_NOT_ALLOWED', headers: { allow: 'POST' } };
     try {
-      const message = readMessage(headers, await readBody(maxBodyBytes), { toleranceSeconds });
+      // Before the body is read, which costs memory.
+      const head = readHead(headers, { toleranceSeconds });
+      const message = { ...head, body: await readBody(maxBodyBytes) };
       if (!(await isGenuineForSome(keys, message, isGenuine))) throw createMismatchError();
       return await handle(message.id, parseEvent(message));
     } catch (error) {

@@ -16,8 +16,12 @@ export interface SeenStore {
 
 const MAX_HANDLED = 10_000;
 
-/** Creates the store of one process. It keeps the last 10,000 handled ids. */
-export function createMemoryStore(): SeenStore {
+/**
+ * Creates the store of one process. It keeps the last 10,000 handled ids.
+ *
+ * @param keepMs it also keeps all ids that were handled in this time, in which messages could be replayed
+ */
+export function createMemoryStore(keepMs: number): SeenStore {
   /** The times when claims and memories end, by id. Those of handled ids are in their order. */
   const [claimed, handled] = [new Map<string, number>(), new Map<string, number>()];
   return {
@@ -34,7 +38,8 @@ export function createMemoryStore(): SeenStore {
       handled.delete(id);
       handled.set(id, now + ttlMs);
       for (const [oldest, end] of handled) {
-        if (handled.size <= MAX_HANDLED && end > now) break;
+        const isRecent = end - ttlMs + keepMs > now;
+        if (end > now && (handled.size <= MAX_HANDLED || isRecent)) break;
         handled.delete(oldest);
       }
     },
