@@ -1,79 +1,46 @@
 import { verifyWebhook, WebhookVerificationError } from '@belfry/verify-webhook';
-import {
-  type Accounts,
-  defineExtension,
-  type Extension,
-  type ExtensionHost,
-  type Route,
-  StartupError,
-} from '../../extension/index.ts';
-import { withTranslatedErrors } from './api/attempt-errors.ts';
-import { deliveryRoutes } from './api/delivery-routes.ts';
-import { endpointRoutes } from './api/endpoint-routes.ts';
-import { eventCatalogueRoutes } from './api/event-catalogue.ts';
-import { explainRoute } from './api/explain.ts';
-import { filterTestRoute } from './api/filter-test.ts';
-import { createEndpointAccess, type EndpointAccess } from './api/organisation-endpoints.ts';
-import { recoveryRoutes } from './api/recovery-routes.ts';
-import { createDeliverySerializer, type DeliverySerializer } from './api/serialize-delivery.ts';
+import { defineExtension, type Extension } from '../../extension/index.ts';
 import type { FindVerificationError } from './console/receiver.ts';
 import { createWebhooksTab } from './console/tab.ts';
 import { encryptedDeliveryColumns } from './deliveries/stored-body.ts';
 import { createAlertComposers } from './endpoints/alert-mails.ts';
-import { createDisabledNotifier, createEndedKeysSweep, createRevocationStep } from './endpoints/disabling.ts';
+import { createRevocationStep } from './endpoints/disabling.ts';
 import { encryptedHeaders } from './endpoints/headers.ts';
-import { createKeyLimits, type KeyLimits } from './endpoints/key-limits.ts';
 import {
   CREATED_MAIL,
   createEndpointCreatedComposer,
   createEndpointDisabledComposer,
   DISABLED_MAIL,
 } from './endpoints/mails.ts';
-import { createEndpointOwners, type EndpointOwners } from './endpoints/owners.ts';
 import { encryptedSecrets } from './endpoints/signing.ts';
-import { createResultWriter } from './engine/delivery/record-results.ts';
+import { createBackfillStarter, type StartBackfill } from './engine/backfill/backfills.ts';
 import { startWebhookWorkers } from './engine/delivery/worker.ts';
+import { encryptedEvents } from './engine/fanout/event-log.ts';
 import { createFanOut } from './engine/fanout/fan-out.ts';
-import { createEventPublisher, createEventRetentionSweep, type WebhookPublisher } from './engine/fanout/publish.ts';
-import { createDeletedRecords, encryptedRecords } from './engine/readability/deleted-records.ts';
-import { createReadabilityCheck } from './engine/readability/readability.ts';
-import { createPendingEndpoints } from './engine/recovery/pending-endpoints.ts';
-import { createReclaimSweeps } from './engine/recovery/reclaim.ts';
-import {
-  createRecoverFailed,
-  createRecoveries,
-  type RecoverFailed,
-  type Recoveries,
-} from './engine/recovery/recoveries.ts';
-import { createRetentionSweeps } from './engine/recovery/retention.ts';
-import { createUnknownMentionsSweep } from './engine/recovery/unknown-mentions.ts';
-import { createFilterChecks, type FilterChecks } from './filters/check.ts';
+import { createEventPublisher, type WebhookPublisher } from './engine/fanout/publish.ts';
+import { encryptedRecords } from './engine/readability/deleted-records.ts';
+import { createRecoverFailed, type RecoverFailed } from './engine/recovery/recoveries.ts';
 import { createWebhookPanel } from './monitoring/account-panel.ts';
+import { createEndpointDiagnosis } from './monitoring/diagnosis.ts';
 import { createWebhookMetrics } from './monitoring/metrics.ts';
-import {
-  createDeliveryBacklog,
-  createEndpointDiagnosis,
-  createStatusReader,
-  type StatusReader,
-} from './monitoring/status.ts';
-import { portalBaseUrl, portalInfoRoute, refusePortalLink } from './portal/info.ts';
-import { type CreatePortalLink, createPortalLinks, createRouteTest } from './portal/links.ts';
+import { createDeliveryBacklog, type StatusReader } from './monitoring/status.ts';
+import { createApiRoutes, createParts } from './parts.ts';
+import { refusePortalLink } from './portal/info.ts';
+import { type CreatePortalLink, createRouteTest } from './portal/links.ts';
 import { portalPageRoutes } from './portal/page-files.ts';
 import { type EventDeclarations, listSentEvents, reportTakenEventNames } from './settings/events.ts';
 import { normalizePortalOption } from './settings/portal-settings.ts';
-import {
-  fillProductionDefaults,
-  type WebhookOptions,
-  type WebhookSettings,
-  webhookSettings,
-} from './settings/settings.ts';
+import { fillProductionDefaults, type WebhookOptions, webhookSettings } from './settings/settings.ts';
+import { createSweeps } from './sweeps.ts';
 import {
   endpointLeases,
+  webhookBackfills,
   webhookDeletedRecords,
   webhookDeliveries,
   webhookDeliveryLog,
   webhookEndpointStats,
   webhookEndpoints,
+  webhookEventLog,
   webhookEvents,
   webhookRecoveries,
 } from './tables.ts';
@@ -82,6 +49,7 @@ import { createWebhookUserData } from './user-data/user-data.ts';
 /** Operations on webhooks, besides publishing. */
 export interface WebhookOperations extends StatusReader {
   recoverFailed: RecoverFailed;
+  backfill: StartBackfill;
   portalLink: CreatePortalLink;
 }
 
@@ -99,6 +67,8 @@ const tables = {
   webhook_recoveries: webhookRecoveries,
   webhook_turns: endpointLeases,
   webhook_endpoint_stats: webhookEndpointStats,
+  webhook_event_log: webhookEventLog,
+  webhook_backfills: webhookBackfills,
 };
 
 const findVerificationError: FindVerificationError = (secret, headers, body) => {
@@ -110,34 +80,6 @@ const findVerificationError: FindVerificationError = (secret, headers, body) => 
     throw error;
   }
 };
-
-/** The parts of the extension that routes of the API share with the rest of it. */
-interface ApiParts {
-  limits: KeyLimits;
-  filters: FilterChecks;
-  deliverySerializer: DeliverySerializer;
-  recoveries: Recoveries;
-  access: EndpointAccess;
-  owners: EndpointOwners;
-}
-
-function createApiRoutes(
-  host: ExtensionHost,
-  accounts: Pick<Accounts, 'holdCredential' | 'confirmNewCredential'>,
-  settings: WebhookSettings,
-  { limits, filters, deliverySerializer, recoveries, access, owners }: ApiParts,
-): Route[] {
-  const routes = [
-    ...endpointRoutes(host, accounts, settings, limits, access, filters),
-    ...eventCatalogueRoutes(host, settings, access),
-    ...deliveryRoutes(host, settings, limits, deliverySerializer, access),
-    ...recoveryRoutes(host, settings, limits, recoveries, access),
-    filterTestRoute(host, settings, limits, filters, deliverySerializer, access),
-    explainRoute(host, settings, limits, deliverySerializer, filters, access),
-    ...(settings.portal === undefined ? [] : [portalInfoRoute(settings, owners)]),
-  ];
-  return withTranslatedErrors(access.runForOwners(routes), host);
-}
 
 /**
  * Outgoing webhooks: users register URLs, and receive signed messages about changes of records that they may read, and about the events
@@ -156,50 +98,27 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
     options: { ...options, portal: normalizePortalOption(options.portal ?? false) },
     setup(host, given) {
       const settings = fillProductionDefaults(given, host.env.nodeEnv === 'production');
-      const { accounts, users } = host;
-      if (accounts === undefined || users === undefined) {
-        throw new StartupError('webhooks() cannot work:', [
-          'it needs accounts, because endpoints belong to users; see defineUser',
-        ]);
-      }
+      const parts = createParts(host, settings);
+      const { users, owners, limits, deleted, check, deliverySerializer, recoveries, status, access, links } = parts;
       const publishEvent = createEventPublisher(host, settings.events);
-      const limits = createKeyLimits(host);
-      const owners = createEndpointOwners(host, users, limits);
-      const filters = createFilterChecks(host, settings, limits);
-      const deleted = createDeletedRecords(host);
-      const check = createReadabilityCheck(host, owners, settings, deleted, limits);
-      const deliverySerializer = createDeliverySerializer(host, check);
-      const pending = createPendingEndpoints(host, owners, settings);
-      const recoveries = createRecoveries(host, owners, settings);
-      const status = createStatusReader(host, owners, settings);
       const metrics = createWebhookMetrics(host, status);
-      const access = createEndpointAccess(host, owners, settings);
-      const linkParts = { host, accounts, owners, manages: access.manages };
-      const links = createPortalLinks(linkParts, portalBaseUrl(host, settings));
-      const holdCredential: Accounts['holdCredential'] = async (ctx, tx) => {
-        await accounts.holdCredential(ctx, tx);
-        await links.assertHolds(ctx.auth, tx);
-      };
       const { portal } = settings;
-      const shared = { limits, filters, deliverySerializer, access, owners };
-      const routes = createApiRoutes(host, { ...accounts, holdCredential }, settings, { ...shared, recoveries });
-      const tabParts = { ...shared, accounts, settings, routes, deleted, status, findVerificationError };
-      const { tab, pages } = createWebhooksTab(host, tabParts);
+      const routes = createApiRoutes(host, settings, parts);
+      const { tab, pages } = createWebhooksTab(host, { ...parts, settings, routes, findVerificationError });
       return {
         routes,
         pages: [...pages, ...(portal === undefined ? [] : portalPageRoutes(portal))],
         authenticators: portal === undefined ? [] : [links.createAuthenticator(createRouteTest(routes))],
         consoleTabs: [tab],
-        consumers: [createFanOut(host, owners, settings, deleted, limits)],
-        sweeps: [
-          ...createReclaimSweeps(host, settings, pending, createResultWriter(host, settings)),
-          ...createRetentionSweeps(host, owners, settings, pending),
-          createUnknownMentionsSweep(host),
-          createEndedKeysSweep(host, limits, createDisabledNotifier(host, settings), settings.pollMs),
-          ...recoveries.sweeps,
-          createEventRetentionSweep(host, settings),
+        consumers: [createFanOut(host, owners, settings, deleted, limits, parts.eventLog)],
+        sweeps: createSweeps(host, settings, parts),
+        encrypted: [
+          ...encryptedSecrets,
+          ...encryptedDeliveryColumns,
+          encryptedRecords,
+          encryptedHeaders,
+          encryptedEvents,
         ],
-        encrypted: [...encryptedSecrets, ...encryptedDeliveryColumns, encryptedRecords, encryptedHeaders],
         accountPanels: [createWebhookPanel(host.database)],
         diagnoses: [createEndpointDiagnosis(host)],
         backlogs: [createDeliveryBacklog(status)],
@@ -216,6 +135,7 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
         api: {
           ...status,
           recoverFailed: createRecoverFailed(recoveries),
+          backfill: createBackfillStarter(parts.backfills),
           portalLink: portal === undefined ? refusePortalLink : links.createLink,
           publish: publishEvent as WebhookPublisher<E>['publish'],
         },
@@ -224,7 +144,11 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
           const error = access.findConfigError();
           if (error !== undefined) errors.at('webhooks.organisationPolicy').report(error);
         },
-        workers: { 'webhook-worker': () => startWebhookWorkers(host, owners, settings, metrics, check) },
+        workers: {
+          'webhook-worker': () => startWebhookWorkers(host, owners, settings, metrics, check),
+          // A stopping server waits until all responses have ended, so the waiting polls must end here.
+          web: () => ({ stop: async () => parts.polls.waits.stop() }),
+        },
       };
     },
   });

@@ -25,13 +25,14 @@ function mayBindKeySql(alias: string, first: number): string {
 /**
  * Creates an endpoint. $1 id, $2 owner, $3 url, $4 events, $5 description, $6 scope, $7 secret, $8 maximum endpoints of an owner,
  * $9 public key, $10 ordered, $11 rate limit, $12 its window in seconds, $13 API key to bind to, $14 scopes of the key, $15 its expiry, $16 the
- * role of an organisation, $17 ciphertext of the headers, $18 their masks as JSON, $19 filter.
+ * role of an organisation, $17 ciphertext of the headers, $18 their masks as JSON, $19 filter, $20 delivery.
  * No row: the owner's limit is reached. The row of the owner, a user or an organisation, is locked, which keeps the count exact.
  */
 export const CREATE_ENDPOINT = `
   insert into webhook_endpoints (id, owner_id, url, events, description, scope, secret, public_key, ordered, rate_limit, rate_window_seconds,
-    api_key_id, key_scopes, key_expires_at, organisation_role, headers, header_masks, filter)
-  select $1, $2, $3, $4::text[], $5, $6, $7, $9, $10::boolean, $11::int, $12::int, $13, $14::text[], $15::timestamptz, $16, $17, $18::jsonb, $19::jsonb
+    api_key_id, key_scopes, key_expires_at, organisation_role, headers, header_masks, filter, delivery)
+  select $1, $2, $3, $4::text[], $5, $6, $7, $9, $10::boolean, $11::int, $12::int, $13, $14::text[], $15::timestamptz, $16, $17, $18::jsonb, $19::jsonb,
+    $20
   where (select count(*) from webhook_endpoints where owner_id = $2 and removed_at is null) < $8
   returning ${COLUMNS}`;
 

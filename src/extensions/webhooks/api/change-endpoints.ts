@@ -14,7 +14,7 @@ import {
 } from '../../../extension/index.ts';
 import { getAdministrator, getRequestForPolicy, getSender } from '../endpoints/administrators.ts';
 import { type EndpointRow, getOwnerKey, secretEncryptionContext, serializeEndpoint } from '../endpoints/endpoint.ts';
-import { chooseLane, enqueueEndpointJobs } from '../endpoints/endpoint-jobs.ts';
+import { announcePolledEndpoints, chooseLane, enqueueEndpointJobs } from '../endpoints/endpoint-jobs.ts';
 import { MAX_DELIVERIES_REMOVED } from '../endpoints/endpoints-sql.ts';
 import type { EndpointFilter } from '../endpoints/filter-schema.ts';
 import { isApiKey, type KeyLimits, OWNER_ONLY_REASONS } from '../endpoints/key-limits.ts';
@@ -31,6 +31,7 @@ import {
 } from './change-endpoints-sql.ts';
 import { decideHeaderUpdate, toStoredHeaders } from './change-headers.ts';
 import { requireOwnerId, serializeLoadedEndpoint } from './endpoint-access.ts';
+import { assertFitsDelivery } from './endpoint-schemas.ts';
 import { assertMayReadEvents, bindToCallingKey, decideKeyBinding } from './key-binding.ts';
 import type { EndpointAccess } from './organisation-endpoints.ts';
 import { assertMayCreate } from './portal-grants.ts';
@@ -131,6 +132,7 @@ async function createForOwner(parts: EndpointChangeDependencies, ctx: RouteConte
   const { host, accounts, settings, limits, checkUrl, filters } = parts;
   const owner = requireOwnerId(ctx);
   const { url, events: subscribed, description = null, scope, signing, ordered, rateLimit, filter } = ctx.input;
+  const { delivery } = ctx.input;
   const { user, service } = ctx;
   const args = { user, action: 'create', doc: undefined, req: getRequestForPolicy(ctx), service };
   if (scope === 'global' && !(await allowsAction(settings.globalPolicy, args, false))) {
@@ -139,7 +141,7 @@ async function createForOwner(parts: EndpointChangeDependencies, ctx: RouteConte
   if (ctx.auth !== undefined) limits.assertKeyMayReadEvents(ctx.auth, subscribed);
   const scopes = isApiKey(ctx.auth) ? ctx.auth.scopes : undefined;
   await filters.assertValid({ events: subscribed, filter, scopes }, ctx.user!);
-  await checkUrl(url);
+  if (delivery === 'push') await checkUrl(url);
   await accounts.confirmNewCredential(getSender(ctx), ctx.input.code);
   const [, ...key] = await bindToCallingKey(limits, ctx.auth);
   const most = role === undefined ? settings.maxEndpointsPerUser : settings.maxEndpointsPerOrganisation;
@@ -151,12 +153,13 @@ async function createForOwner(parts: EndpointChangeDependencies, ctx: RouteConte
     await holdCaller(parts, ctx, [role], tx);
     const pace = [ordered, rateLimit?.limit ?? null, rateLimit?.windowSeconds ?? null];
     const values = [
-      ...[id, owner, url, subscribed, description, scope, stored, most, publicKey],
+      ...[id, owner, delivery === 'poll' ? '' : url, subscribed, description, scope, stored, most, publicKey],
       ...pace,
       ...key,
       role,
       ...headers,
       toJsonParameter(filter),
+      delivery,
     ];
     const [made] = await tx.database.write<EndpointRow>({ text: CREATE_ENDPOINT, values });
     if (made !== undefined && settings.notifyOwner) {
@@ -213,6 +216,7 @@ export async function updateEndpoint(parts: EndpointChangeDependencies, ctx: Rou
   const endpoint = serializeLoadedEndpoint(ctx);
   const { id } = endpoint;
   const owner = requireOwnerId(ctx);
+  assertFitsDelivery(ctx.input, endpoint);
   const role = await decideNewRole(parts, ctx);
   const {
     url = null,
@@ -242,8 +246,10 @@ export async function updateEndpoint(parts: EndpointChangeDependencies, ctx: Rou
   const [wasEnabled, slow] = row.slice(-2) as [boolean, boolean];
   const webhook = serializeEndpoint(row.slice(0, -2) as EndpointRow);
   emitWebhookEvent(host, 'updated', webhook, ctx);
-  if (webhook.enabled) await enqueueEndpointJobs(host.queues, [{ id, owner, lane: chooseLane(slow) }]);
-  else if (wasEnabled)
+  // Requests that wait for messages of a disabled endpoint end, too.
+  if (webhook.delivery === 'poll') announcePolledEndpoints(host.queues, [id]);
+  else if (webhook.enabled) await enqueueEndpointJobs(host.queues, [{ id, owner, lane: chooseLane(slow) }]);
+  if (wasEnabled && !webhook.enabled)
     host.events.emit('webhook.disabled', {
       webhook,
       ...describeOwner(ctx),
@@ -260,6 +266,8 @@ export async function removeEndpoint(host: ExtensionHost, ctx: RouteContext): Pr
     values: [serializeLoadedEndpoint(ctx).id, requireOwnerId(ctx), MAX_DELIVERIES_REMOVED],
   });
   if (rows.length === 0) throw new ApiError('NOT_FOUND');
+  const { id, delivery } = serializeLoadedEndpoint(ctx);
+  if (delivery === 'poll') announcePolledEndpoints(host.queues, [id]);
   emitWebhookEvent(host, 'deleted', { id: ctx.params.id! }, ctx);
 }
 

@@ -7,6 +7,7 @@ import {
   MESSAGE_COLUMNS,
   RESULT_COLUMNS,
   resumeFromLogSql,
+  WAITING_STATUS,
 } from '../deliveries/deliveries-sql.ts';
 import { TEST_EVENT } from '../settings/events.ts';
 
@@ -27,22 +28,24 @@ export type DeliveryRow = [
   attemptLog: { at: string; statusCode: number | null; durationMs: number | null; error: string | null }[],
   /** Ciphertext of the response to an encrypted body; in that case `response` is null. */
   encryptedResponse: string | null,
+  /** True if a backfill created the delivery. */
+  backfill: boolean | null,
 ];
 
 const SIZE = 'octet_length(d.body) + coalesce(octet_length(d.encrypted_body), 0)';
 
 /** The columns of `DeliveryRow`, of a waiting delivery, or of one that an earlier version finished. */
-const WAITING_ROW = `d.id, d.type, d.message_id, case when ${IS_LEASED} then 'sending' else d.status end as status,
-    d.attempts + case when ${IS_LEASED} then 1 else 0 end as attempts, d.status_code, d.duration_ms, d.error, d.next_attempt_at, d.response,
-    ${SIZE} as bytes, d.attempt_log, d.encrypted_response`;
+const WAITING_ROW = `d.id, d.type, d.message_id, ${WAITING_STATUS} as status,
+    d.attempts + case when ${IS_LEASED} then 1 else 0 end as attempts, d.status_code, d.duration_ms, d.error, case when d.status <> 'waiting' then d.next_attempt_at end as next_attempt_at, d.response,
+    ${SIZE} as bytes, d.attempt_log, d.encrypted_response, d.backfill`;
 
 /** The columns of `DeliveryRow`, of a finished delivery. */
 const FINISHED_ROW = `d.id, d.type, d.message_id, d.status, d.attempts, d.status_code, d.duration_ms, d.error, null::timestamptz, d.response,
-    ${SIZE}, d.attempt_log, d.encrypted_response`;
+    ${SIZE}, d.attempt_log, d.encrypted_response, d.backfill`;
 
 /** A condition: clients see waiting delivery `d` with this status. */
 function hasStatusSql(status: DeliveryStatus): string {
-  if (status === 'pending') return `d.status = 'pending' and not ${IS_LEASED}`;
+  if (status === 'pending') return `(d.status = 'waiting' or (d.status = 'pending' and not ${IS_LEASED}))`;
   if (status === 'sending') return `(d.status = 'sending' or ${IS_LEASED})`;
   // Only deliveries of an earlier version: see `finishedAt` in tables.ts. Their indexes avoid a scan of the waiting deliveries.
   return `d.status = '${status}' and d.finished_at is not null`;
@@ -123,7 +126,7 @@ export function listDeliveriesSql({ status, byType, isContinued }: DeliveryFilte
   const pages = status === 'pending' || status === 'sending' ? [waiting] : [waiting, finished];
   return `
   select id, type, message_id, status, attempts, status_code, duration_ms, error, next_attempt_at, response, bytes, attempt_log,
-    encrypted_response, ${terms.map(({ toText }, i) => toText(`d.o${i}`)).join(', ')}
+    encrypted_response, backfill, ${terms.map(({ toText }, i) => toText(`d.o${i}`)).join(', ')}
   from (${pages.join(' union all ')}) d order by ${orderSql(order.map((_, i) => `d.o${i}`))} limit $2`;
 }
 
@@ -150,17 +153,18 @@ const SCHEDULE_USED_UP = 1_000_000;
  * deleted.
  */
 export const INSERT_TEST = `
-  insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, trace_context, mentions, next_attempt_at, schedule_attempts)
-  select $1, id, $1, $3, '${TEST_EVENT}', $4, $5, '{}', now(), ${SCHEDULE_USED_UP} from webhook_endpoints
+  insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, trace_context, mentions, next_attempt_at, schedule_attempts, status)
+  select $1, id, $1, $3, '${TEST_EVENT}', $4, $5, '{}', now(), ${SCHEDULE_USED_UP},
+    case when delivery = 'poll' then 'waiting' else 'pending' end from webhook_endpoints
   where id = $2 and enabled and removed_at is null
   returning 1`;
 
 /** Makes waiting delivery `d` due now and restarts its schedule; the schedule of a test stays used up. Leaves it alone if it is being sent. */
 const MAKE_DUE = `
-      status = case when ${IS_BEING_SENT} then d.status else 'pending' end,
+      status = case when d.status = 'waiting' or ${IS_BEING_SENT} then d.status else 'pending' end,
       next_attempt_at = case when ${IS_BEING_SENT} then d.next_attempt_at else now() end,
       schedule_attempts = case when ${IS_BEING_SENT} or d.type = '${TEST_EVENT}' then d.schedule_attempts else 0 end,
-      finished_at = null`;
+      finished_at = null, poll_number = null`;
 
 /**
  * Makes a delivery due now and restarts its schedule. The schedule of a test stays used up. A finished delivery leaves the log. If another

@@ -47,7 +47,8 @@ export function deliveryRoutes(
       summary: `Send a ${TEST_EVENT} event now`,
       description:
         'The response waits for the attempt, at most until the time-out. If no worker has made the attempt by then, the delivery ' +
-        'is still pending. A test has one attempt. If it fails, it does not count towards disabling the endpoint.',
+        'is still pending. A test has one attempt. If it fails, it does not count towards disabling the endpoint. For a polled endpoint, the ' +
+        'response does not wait.',
       rateLimit: REQUEST_RATE_LIMIT,
       output: deliveryShape,
       errors: ['BAD_REQUEST', 'FORBIDDEN', 'NOT_FOUND'],

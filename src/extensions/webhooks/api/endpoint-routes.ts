@@ -1,6 +1,7 @@
 import type { ExtensionHost, Route, RouteContext } from '../../../extension/index.ts';
 import { type EndpointRow, getOwnerKey, serializeEndpoint } from '../endpoints/endpoint.ts';
 import type { KeyLimits } from '../endpoints/key-limits.ts';
+import { COUNT_WAITING } from '../engine/polling/waiting-sql.ts';
 import type { FilterChecks } from '../filters/check.ts';
 import { listSubscribableNames } from '../settings/events.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
@@ -23,6 +24,9 @@ import {
 } from './endpoint-schemas.ts';
 import type { EndpointAccess } from './organisation-endpoints.ts';
 import { reachesEndpoint } from './portal-grants.ts';
+
+/** Counting the messages that wait to be polled stops at this number. */
+const MAX_COUNTED_WAITING = 1000;
 
 /** The routes of endpoints. All of them respond with 404 for another user's endpoint. */
 export function endpointRoutes(
@@ -95,6 +99,21 @@ function oneEndpointRoutes(parts: EndpointChangeDependencies, names: readonly st
   const common = { policy: settings.policy, tags: ['webhooks'], organisationKeys: true };
   const ownEndpointRoute = { ...common, load: createOwnEndpointLoader(host.database, access) };
   const managedEndpointRoute = { ...common, load: createManagedEndpointLoader(host.database, limits, access) };
+
+  async function readEndpoint(ctx: RouteContext) {
+    const loaded = serializeLoadedEndpoint(ctx);
+    const filterError = await filters.findError(loaded, ctx.user!, host.languages.for(ctx.req).text);
+    const endpoint = { ...loaded, filterError };
+    if (endpoint.delivery !== 'poll') return endpoint;
+    const statement = {
+      name: 'webhook_count_waiting',
+      text: COUNT_WAITING,
+      values: [endpoint.id, MAX_COUNTED_WAITING],
+    };
+    const [counted] = await host.database.read<[number, string | null]>(statement);
+    return { ...endpoint, waiting: counted![0], oldestWaitingAt: counted![1] };
+  }
+
   return [
     {
       ...ownEndpointRoute,
@@ -104,13 +123,7 @@ function oneEndpointRoutes(parts: EndpointChangeDependencies, names: readonly st
       errors: ['NOT_FOUND'],
       operationId: 'readWebhook',
       output: endpointShape,
-      async handler(ctx) {
-        const endpoint = serializeLoadedEndpoint(ctx);
-        return {
-          ...endpoint,
-          filterError: await filters.findError(endpoint, ctx.user!, host.languages.for(ctx.req).text),
-        };
-      },
+      handler: readEndpoint,
     },
     {
       ...managedEndpointRoute,

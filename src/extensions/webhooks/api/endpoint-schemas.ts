@@ -58,7 +58,8 @@ export function createUrlCheck(settings: WebhookSettings): (url: string) => Prom
   };
 }
 
-function eventsSchema(settings: WebhookSettings, names: readonly string[]) {
+/** Creates the schema of the events to which an endpoint subscribes, or of some of them. */
+export function eventsSchema(settings: WebhookSettings, names: readonly string[]) {
   const valid = new Set(names);
   return boundedArraySchema(z.string({ error: 'Must be a string' }).meta({ enum: names }), {
     min: 1,
@@ -100,6 +101,49 @@ const rateLimit = z
   .nullable()
   .meta({ description: 'At most `limit` requests in any `windowSeconds`; further deliveries wait. null: no limit.' });
 
+const delivery = z.enum(['push', 'poll'], { error: 'Must be one of: push, poll' }).meta({
+  description:
+    '`push`: messages are sent to `url`. `poll`: the receiver fetches them, and `url`, `ordered`, `rateLimit` and `headers` must be absent.',
+});
+
+/** What only endpoints with a URL have. */
+interface PushSettings {
+  url?: string | null | undefined;
+  ordered?: boolean | null | undefined;
+  rateLimit?: object | null | undefined;
+  headers?: object | null | undefined;
+}
+
+const ONLY_PUSH = 'Must be absent: the webhook is polled';
+
+/** Returns the settings of a polled endpoint that only other endpoints may have, each with its error. */
+function findPushSettings({ url, ordered, rateLimit, headers }: PushSettings): Record<string, string> {
+  return {
+    ...(url == null ? {} : { url: ONLY_PUSH }),
+    ...(ordered ? { ordered: ONLY_PUSH } : {}),
+    ...(rateLimit == null ? {} : { rateLimit: ONLY_PUSH }),
+    ...(headers == null ? {} : { headers: ONLY_PUSH }),
+  };
+}
+
+/** @throws ApiError VALIDATION_ERROR if a change of a polled endpoint names a setting that only other endpoints have */
+export function assertFitsDelivery(input: PushSettings, endpoint: { delivery: 'push' | 'poll' }): void {
+  const errors = endpoint.delivery === 'poll' ? findPushSettings(input) : {};
+  if (Object.keys(errors).length > 0) throw validationError(errors);
+}
+
+/** Reports settings of a new endpoint that do not fit its `delivery`. */
+function checkDelivery(input: PushSettings & { delivery?: 'push' | 'poll' }, context: z.RefinementCtx): void {
+  const isUrlMissing = (input.delivery ?? 'push') === 'push' && input.url == null;
+  const errors = input.delivery === 'poll' ? findPushSettings(input) : isUrlMissing ? { url: 'Is required' } : {};
+  for (const [name, message] of Object.entries(errors)) context.addIssue({ code: 'custom', path: [name], message });
+}
+
+/** A missing URL is reported even if other settings are not valid. */
+const ALSO_IF_INVALID = {
+  when: ({ value }: { value: unknown }) => typeof value === 'object' && value !== null && !Array.isArray(value),
+};
+
 const as = z.string({ error: 'Must be a role in the organisation, such as org:admin' }).max(100).meta({
   description:
     'The role in the organisation, such as `org:admin`: the endpoint receives what a member with this role may read. At most the role of the caller.',
@@ -107,8 +151,8 @@ const as = z.string({ error: 'Must be a role in the organisation, such as org:ad
 
 /** Creates the schema of the body of a request to create an endpoint. @param names the events that endpoints can subscribe to */
 export function createEndpointSchema(settings: WebhookSettings, names: readonly string[]) {
-  return z.strictObject({
-    url: urlSchema(settings),
+  const schema = z.strictObject({
+    url: urlSchema(settings).nullish(),
     events: eventsSchema(settings, names),
     description: description.nullish(),
     scope: z.enum(['own', 'global'], { error: 'Must be one of: own, global' }).default('own'),
@@ -119,7 +163,9 @@ export function createEndpointSchema(settings: WebhookSettings, names: readonly 
     code: newCredentialCode,
     headers: newHeadersSchema.optional(),
     filter: filterSchema.default(null),
+    delivery: delivery.default('push'),
   });
+  return schema.superRefine(checkDelivery, ALSO_IF_INVALID);
 }
 
 /** Creates the schema of the body of a request to update an endpoint. @param names the events that endpoints can subscribe to */
@@ -150,7 +196,7 @@ const time = z.iso.datetime();
 export const endpointShape = z
   .strictObject({
     id: z.string(),
-    url: z.string(),
+    url: z.string().nullable().meta({ description: 'null if the endpoint is polled.' }),
     events: z.array(z.string()),
     description: z.string().optional(),
     scope: z.enum(['own', 'global']),
@@ -192,6 +238,12 @@ export const endpointShape = z
       description:
         'The first condition of the filter that cannot be used any more, so that no event meets it. null: none.',
     }),
+    delivery: z.enum(['push', 'poll']),
+    waiting: z.int().optional().meta({
+      description:
+        'How many messages wait to be polled and acknowledged; counting stops at 1,000. Only for a single polled endpoint.',
+    }),
+    oldestWaitingAt: time.nullable().optional().meta({ description: 'Since when the first of these messages waits.' }),
   })
   .meta({ id: 'Webhook' });
 

@@ -24,10 +24,10 @@ import { listMatchingNames } from '../settings/events.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
 import { type DeliveryRow, readDeliverySql } from './delivery-log-sql.ts';
 import { createOwnEndpointLoader, REQUEST_RATE_LIMIT, serializeLoadedEndpoint } from './endpoint-access.ts';
-import { createEventFinder, type KnownEvent } from './known-events.ts';
+import type { EventFinder, KnownEvent } from './known-events.ts';
 import type { EndpointAccess } from './organisation-endpoints.ts';
 import { reachesEndpoint } from './portal-grants.ts';
-import { type DeliverySerializer, serializeDelivery } from './serialize-delivery.ts';
+import { serializeDelivery } from './serialize-delivery.ts';
 
 /** The query of a request for an explanation. */
 const explainQueryShape = z.object({
@@ -49,6 +49,9 @@ function readEventIdFromQuery(query: Record<string, string | string[]>): string 
   if (typeof event !== 'string' || event === '') throw new ApiError('BAD_REQUEST', 'event must be the id of an event');
   return event;
 }
+
+/** What the reason `created_later` means if events are kept. */
+const BACKFILL_HINT = 'The endpoint was created after the event. A backfill can send it.';
 
 /** Why an event was or was not delivered to an endpoint, and what that means. */
 const REASONS = {
@@ -85,10 +88,9 @@ type Caller = { user: Viewer } & Pick<RouteContext, 'auth'>;
 function createExplainer(
   host: Host,
   settings: WebhookSettings,
-  deliverySerializer: Pick<DeliverySerializer, 'readableBodies'>,
+  { findDeliveries, findEvent }: EventFinder,
   filters: Pick<FilterChecks, 'viewerOf'>,
 ) {
-  const { findDeliveries, findEvent } = createEventFinder(host, settings, deliverySerializer);
   const gateways = gatewaysByName(host.resources);
 
   async function findFailedCondition(
@@ -149,12 +151,12 @@ export function explainRoute(
   host: Host,
   settings: WebhookSettings,
   limits: KeyLimits,
-  deliverySerializer: Pick<DeliverySerializer, 'readableBodies'>,
+  finder: EventFinder,
   filters: Pick<FilterChecks, 'viewerOf'>,
   access: EndpointAccess,
 ): Route {
   const { database } = host;
-  const explainDelivery = createExplainer(host, settings, deliverySerializer, filters);
+  const explainDelivery = createExplainer(host, settings, finder, filters);
   const readText = readDeliverySql(isKeptSql(settings));
   return {
     method: 'GET',
@@ -188,7 +190,7 @@ export function explainRoute(
       const explained = {
         event,
         reason,
-        message: text(REASONS[reason]),
+        message: text(reason === 'created_later' && settings.keepEventsDays > 0 ? BACKFILL_HINT : REASONS[reason]),
         ...(name !== undefined && { name }),
         ...(filter && { filter: translateFailed(filter, text) }),
       };

@@ -12,6 +12,7 @@ import {
 import { OUTBOX_COLUMNS, type RawOutboxRow, toOutboxRow } from '../../../platform/work/outbox/table.ts';
 import { isKeptSql } from '../deliveries/deliveries-sql.ts';
 import type { serializeEndpoint } from '../endpoints/endpoint.ts';
+import type { EventLog } from '../engine/fanout/event-log.ts';
 import { type OutgoingEvent, OWN_ROW_NAME, readOutgoingEvent } from '../engine/fanout/outgoing-event.ts';
 import type { FilteredEvent } from '../filters/evaluate.ts';
 import { listSentResources, TEST_EVENT } from '../settings/events.ts';
@@ -155,11 +156,12 @@ export function readChangeFromBody(
 const toRecordOrOwner = (event: OutgoingEvent) =>
   event.gateway === undefined ? { owner: event.owner } : { resource: event.gateway.name, record: event.record };
 
-/** Creates the finder of events. */
+/** Creates the finder of events. @param eventLog undefined if events are not kept */
 export function createEventFinder(
   host: Pick<Host, 'database' | 'service' | 'resources' | 'log'>,
   settings: Pick<WebhookSettings, 'globalPolicy' | 'keepDeliveriesDays' | 'events'>,
   { readableBodies }: Pick<DeliverySerializer, 'readableBodies'>,
+  eventLog: Pick<EventLog, 'find'> | undefined,
 ): EventFinder {
   const { database, service, log } = host;
   const deliveriesText = deliveriesOfEventSql(isKeptSql(settings));
@@ -174,11 +176,19 @@ export function createEventFinder(
     if (row.resource === null ? row.name !== OWN_ROW_NAME : !sent.has(gateways.get(row.resource)!)) return undefined;
     const event = readOutgoingEvent(row, gateways);
     // The relay has handled only some endpoints of a large event so far.
-    const waitsForEndpoint = endpoint.id > event.after;
+    return toKnownEvent(event, endpoint.id > event.after, endpoint, user);
+  }
+
+  async function findKeptEvent(id: string, endpoint: Endpoint, user: Viewer): Promise<KnownEvent | undefined> {
+    const event = await eventLog?.find(id);
+    return event && toKnownEvent(event, false, endpoint, user);
+  }
+
+  function toKnownEvent(event: OutgoingEvent, waitsForEndpoint: boolean, endpoint: Endpoint, user: Viewer): KnownEvent {
     const about = toRecordOrOwner(event);
-    const { id: eventId, name, at } = event;
+    const { id, name, at } = event;
     return {
-      id: eventId,
+      id,
       name,
       at,
       waitsForEndpoint,
@@ -232,6 +242,7 @@ export function createEventFinder(
     findEvent: async (id, deliveries, endpoint, user) =>
       (await findEventInOutbox(id, endpoint, user)) ??
       (await findPublishedEvent(id, endpoint, user)) ??
+      (await findKeptEvent(id, endpoint, user)) ??
       findDeliveredEvent(deliveries, endpoint, user),
   };
 }

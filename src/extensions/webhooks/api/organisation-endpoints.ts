@@ -13,7 +13,7 @@ import {
   type Viewer,
   validationError,
 } from '../../../extension/index.ts';
-import { createOrganisationContext, getSender } from '../endpoints/administrators.ts';
+import { createOrganisationContext, getAdministrator, getSender } from '../endpoints/administrators.ts';
 import { type EndpointRow, getOwnerKey, serializeEndpoint } from '../endpoints/endpoint.ts';
 import type { EndpointOwners } from '../endpoints/owners.ts';
 import { listSentResources } from '../settings/events.ts';
@@ -34,6 +34,14 @@ export interface RequestOwner {
   id: string;
   /** The caller's role in that organisation; undefined if the request works in none. */
   callerRole: string | undefined;
+}
+
+/** The roles as which endpoints of organisations can read. */
+export interface EndpointRoles {
+  /** `org:owner`, …, from the most to the least powerful. */
+  all: string[];
+  /** That of an endpoint that was created without one. */
+  default: string;
 }
 
 /** Which endpoints callers reach: their own, and those of the organisations that they manage. */
@@ -79,10 +87,14 @@ export interface EndpointAccess {
   actFor(ctx: RouteContext, organisation: string, role: string): RouteContext;
   /** The owner of an endpoint that the caller reaches. */
   viewerOf(caller: Viewer | undefined, row: EndpointRow): Viewer;
+  /** Returns the request as one of the owner of the loaded endpoint, if that is an organisation. */
+  actForOwner(ctx: RouteContext): RouteContext;
   /** Returns the routes with handlers that run for the owner of the loaded endpoint if that is an organisation. */
   runForOwners(routes: readonly Route[]): Route[];
   /** Whether endpoints of an organisation can subscribe to an event or pattern. */
   isSentToOrganisations(event: string): boolean;
+  /** Returns the roles as which endpoints of organisations can read; undefined if the app has no organisations. */
+  findRoles(): EndpointRoles | undefined;
   /** Whether a request works in an organisation, as that itself or as a member. */
   worksInOrganisation(user: Viewer | undefined): boolean;
   /** Returns what is wrong with the setting; undefined if nothing is. */
@@ -181,6 +193,11 @@ export function createEndpointAccess(
   const actFor: EndpointAccess['actFor'] = (ctx, organisation, role) =>
     createOrganisationContext(ctx, owners.toOrganisationViewer(organisation, role));
 
+  const actForOwner: EndpointAccess['actForOwner'] = (ctx) => {
+    const { owner, organisationRole } = getOwnerKey(ctx.doc as EndpointRow);
+    return typeof organisationRole === 'string' ? actFor(ctx, owner, organisationRole) : ctx;
+  };
+
   return {
     async findOwner({ user, auth, service }) {
       if (user === undefined) throw new ApiError('UNAUTHORIZED');
@@ -218,13 +235,15 @@ export function createEndpointAccess(
       const access = host.organisationAccess();
       if (access === undefined) throw new ApiError('NOT_FOUND');
       const { user } = getSender(ctx);
-      const callerRole = await access.hold(user!, organisation, tx);
+      const heldRole = await access.hold(user!, organisation, tx);
+      const callerRole = getAdministrator(ctx) === undefined ? heldRole : access.roles[0]!;
       for (const role of roles) assertManages(access, callerRole, role);
     },
     async findLoadedOwner(ctx) {
       const { owner: id, organisationRole } = getOwnerKey(ctx.doc as EndpointRow);
       const access = host.organisationAccess();
       if (typeof organisationRole !== 'string' || access === undefined) return { id, callerRole: undefined };
+      if (getAdministrator(ctx) !== undefined) return { id, callerRole: access.roles[0] };
       const { user, service } = getSender(ctx);
       return { id, callerRole: (await access.find({ user, service }, id)).role };
     },
@@ -233,18 +252,14 @@ export function createEndpointAccess(
       const { owner, organisationRole } = getOwnerKey(row);
       return typeof organisationRole === 'string' ? owners.toOrganisationViewer(owner, organisationRole) : caller!;
     },
-    runForOwners(routes) {
-      return routes.map((route) => {
-        if (route.load === undefined) return route;
-        const { handler } = route;
-        return {
-          ...route,
-          handler: (ctx) => {
-            const { owner, organisationRole } = getOwnerKey(ctx.doc as EndpointRow);
-            return handler(typeof organisationRole === 'string' ? actFor(ctx, owner, organisationRole) : ctx);
-          },
-        };
-      });
+    actForOwner,
+    runForOwners: (routes) =>
+      routes.map((route) =>
+        route.load === undefined ? route : { ...route, handler: (ctx) => route.handler(actForOwner(ctx)) },
+      ),
+    findRoles() {
+      const access = host.organisationAccess();
+      return access && { all: access.roles.map(toWord), default: toWord(manageRole(access)) };
     },
     worksInOrganisation(user) {
       const { bound, current = bound } = user?.[ORGANISATION_CHOICE] ?? {};

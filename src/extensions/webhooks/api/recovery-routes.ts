@@ -17,13 +17,18 @@ import type { EndpointAccess } from './organisation-endpoints.ts';
 // Tolerance for clients that compute the start of the retention period and send it a moment later.
 const MOMENT_MS = 60_000;
 
-/** Creates the schema of the body of a request for a recovery. The schema converts `since` to UTC with milliseconds. */
-export function recoveryRequestSchema({ keepDeliveriesDays }: Pick<WebhookSettings, 'keepDeliveriesDays'>) {
+/** Creates the schema of a time in the past, as ISO 8601. */
+export function pastTimeSchema() {
   const error = (issue: { input?: unknown }) =>
     issue.input === undefined || issue.input === null ? 'Is required' : 'Must be an ISO 8601 date, or date and time';
-  const since = z
+  return z
     .union([z.iso.datetime({ offset: true }), z.iso.date()], { error })
-    .refine((text) => Date.parse(text) <= Date.now(), { error: 'Must not be in the future', abort: true })
+    .refine((text) => Date.parse(text) <= Date.now(), { error: 'Must not be in the future', abort: true });
+}
+
+/** Creates the schema of the body of a request for a recovery. The schema converts `since` to UTC with milliseconds. */
+export function recoveryRequestSchema({ keepDeliveriesDays }: Pick<WebhookSettings, 'keepDeliveriesDays'>) {
+  const since = pastTimeSchema()
     .refine((text) => Date.parse(text) >= Date.now() - keepDeliveriesDays * DAY_MS - MOMENT_MS, {
       error: `Must not be more than ${keepDeliveriesDays} days ago: deliveries are kept no longer`,
     })

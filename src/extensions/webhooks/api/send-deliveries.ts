@@ -2,13 +2,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError, type Database, type Host, isId, newId, type RouteContext } from '../../../extension/index.ts';
 import { earliestFinishSql, isKeptSql } from '../deliveries/deliveries-sql.ts';
 import { generateMessageId } from '../deliveries/message.ts';
-import { requestDelivery } from '../endpoints/endpoint-jobs.ts';
+import { announcePolledEndpoints, requestDelivery } from '../endpoints/endpoint-jobs.ts';
 import { isApiKey, type KeyLimits } from '../endpoints/key-limits.ts';
 import { NOT_READABLE } from '../engine/readability/readability.ts';
 import { TEST_EVENT } from '../settings/events.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
 import { type DeliveryRow, INSERT_TEST, readDeliverySql, refuseDeliverySql, sendAgainSql } from './delivery-log-sql.ts';
-import { endpointDisabledError, getCallerAudience, requireEnabledEndpoint, requireOwnerId } from './endpoint-access.ts';
+import {
+  endpointDisabledError,
+  getCallerAudience,
+  requireEnabledEndpoint,
+  requireOwnerId,
+  serializeLoadedEndpoint,
+} from './endpoint-access.ts';
 import type { DeliverySerializer } from './serialize-delivery.ts';
 
 /** ms for a worker to claim a requested delivery (up to three seconds if it holds the endpoint's lease) and to write the result. */
@@ -46,21 +52,44 @@ function createAttemptWaiter(
   };
 }
 
+/** Makes a worker send a delivery now; the receiver of a polled endpoint fetches it. */
+async function sendNow(
+  { database, queues }: Pick<Host, 'database' | 'queues'>,
+  ctx: RouteContext,
+  deliveryId: string,
+): Promise<void> {
+  const { id, delivery } = serializeLoadedEndpoint(ctx);
+  if (delivery === 'poll') announcePolledEndpoints(queues, [id]);
+  else await requestDelivery(database, queues, { id, owner: requireOwnerId(ctx) }, deliveryId);
+}
+
 type Serializer = Pick<DeliverySerializer, 'serializeDeliveries' | 'readableBodies'>;
 
 async function serializeRow({ serializeDeliveries }: Serializer, ctx: RouteContext, row: DeliveryRow) {
   return (await serializeDeliveries(getCallerAudience(ctx), [row]))[0]!;
 }
 
-/** Creates the handler of requests for a test of an endpoint. It waits for the attempt. */
+/** Creates the handler of requests for a test of an endpoint. It waits for the attempt, unless the endpoint is polled. */
 export function createTestSender(
   { database, queues, tracing }: Pick<Host, 'database' | 'queues' | 'tracing'>,
   settings: WebhookSettings,
   serializer: Serializer,
 ) {
   const awaitAttempt = createAttemptWaiter(database, settings);
+  const readText = readDeliverySql(isKeptSql(settings));
+
+  async function readPolledDelivery(id: string, endpointId: string): Promise<DeliveryRow> {
+    // From the primary: a replica may not have the new row yet.
+    const [row] = await database.write<DeliveryRow>({
+      text: readText,
+      values: [id, endpointId, earliestFinishSql([id])],
+    });
+    if (row === undefined) throw new ApiError('NOT_FOUND');
+    return row;
+  }
+
   return async (ctx: RouteContext) => {
-    const { id: endpointId } = await requireEnabledEndpoint(settings, ctx);
+    const { id: endpointId, delivery } = await requireEnabledEndpoint(settings, ctx);
     const id = newId();
     const timestamp = new Date().toISOString();
     const body = JSON.stringify({ type: TEST_EVENT, timestamp, data: { webhook: endpointId } });
@@ -68,8 +97,12 @@ export function createTestSender(
     const inserted = await database.write({ text: INSERT_TEST, values });
     // The endpoint was disabled or deleted a moment ago.
     if (inserted.length === 0) throw endpointDisabledError();
-    await requestDelivery(database, queues, { id: endpointId, owner: requireOwnerId(ctx) }, id);
-    return serializeRow(serializer, ctx, await awaitAttempt(id, endpointId, () => ctx.res.closed));
+    await sendNow({ database, queues }, ctx, id);
+    const row =
+      delivery === 'poll'
+        ? await readPolledDelivery(id, endpointId)
+        : await awaitAttempt(id, endpointId, () => ctx.res.closed);
+    return serializeRow(serializer, ctx, row);
   };
 }
 
@@ -118,9 +151,8 @@ export function createDeliveryRetrier(
       ? await changeDelivery(sendAgainText, values)
       : await changeDelivery(refuseText, values, [NOT_READABLE]);
     const delivery = await serializeRow(serializer, ctx, row);
-    const endpoint = { id: endpointId, owner: requireOwnerId(ctx) };
     // Not always the requested delivery: another one of the same event may already wait.
-    if (delivery.status === 'pending') await requestDelivery(database, queues, endpoint, delivery.id);
+    if (delivery.status === 'pending') await sendNow({ database, queues }, ctx, delivery.id);
     return delivery;
   };
 }

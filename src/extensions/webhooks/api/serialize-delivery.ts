@@ -25,7 +25,22 @@ type SerializedDelivery = ReturnType<typeof serializeDelivery>;
  *   response may repeat it
  */
 export function serializeDelivery(row: DeliveryRow, preview: DeliveryPreview | undefined) {
-  const [id, type, messageId, status, attempts, statusCode, durationMs, error, nextAttemptAt, , , attemptLog] = row;
+  const [
+    id,
+    type,
+    messageId,
+    status,
+    attempts,
+    statusCode,
+    durationMs,
+    error,
+    nextAttemptAt,
+    ,
+    ,
+    attemptLog,
+    ,
+    backfill,
+  ] = row;
   return {
     id,
     type,
@@ -41,6 +56,7 @@ export function serializeDelivery(row: DeliveryRow, preview: DeliveryPreview | u
     payload: preview?.payload ?? null,
     payloadTruncated: preview?.payloadTruncated ?? false,
     attemptLog,
+    ...(backfill === true ? { backfill } : {}),
   };
 }
 
@@ -151,5 +167,6 @@ export const deliveryShape = z
         error: z.string().nullable(),
       }),
     ),
+    backfill: z.literal(true).optional().meta({ description: 'A backfill created the delivery.' }),
   })
   .meta({ id: 'WebhookDelivery' });

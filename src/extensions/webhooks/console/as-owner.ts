@@ -56,6 +56,9 @@ const FOR_EVERY_OWNER = new Set([
   'readWebhookRecovery',
   'listWebhookDeliveries',
   'readWebhookStatistics',
+  'listWebhookBackfills',
+  'pauseWebhookBackfill',
+  'cancelWebhookBackfill',
 ]);
 
 const inactiveOwnerError = () =>

@@ -13,7 +13,7 @@ function countText(count: number, one: string, many: string): string {
 /** Creates the function that reads which endpoints and deliveries fail: one statement. */
 export function createConcernsReader(status: Pick<StatusReader, 'problems'>): () => Promise<ConsoleConcern[]> {
   return async () => {
-    const { failing, retrying, disabled, failed } = await status.problems();
+    const { failing, retrying, disabled, neglected, failed } = await status.problems();
     const concerns: (ConsoleConcern & { count: number })[] = [
       {
         count: failing,
@@ -40,6 +40,16 @@ export function createConcernsReader(status: Pick<StatusReader, 'problems'>): ()
           'webhook endpoints failed at their last attempt',
         ),
         href: `${WEBHOOKS}/endpoints?state=retrying`,
+      },
+      {
+        count: neglected,
+        level: 'warning',
+        message: countText(
+          neglected,
+          'polled webhook endpoint has messages that wait for more than a day',
+          'polled webhook endpoints have messages that wait for more than a day',
+        ),
+        href: `${WEBHOOKS}/endpoints`,
       },
       {
         count: failed,

@@ -17,8 +17,8 @@ import {
   DELIVERY_STATUSES,
   type DeliveryStatus,
   earliestFinishSql,
-  IS_LEASED,
   isKeptSql,
+  WAITING_STATUS,
 } from '../deliveries/deliveries-sql.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
 import { type OwnerRoutes, serializeForAdministrator } from './as-owner.ts';
@@ -39,8 +39,6 @@ const listQuery = z.strictObject({
   limit: countParameter(MAX_LIMIT, 50),
 });
 
-const WAITING_STATUS = `case when ${IS_LEASED} then 'sending' else d.status end as status`;
-
 const LIST_COLUMNS = 'd.id, d.endpoint_id, d.type, d.attempts, d.status_code, d.duration_ms, d.error';
 
 type ListRow = [
@@ -53,7 +51,7 @@ type ListRow = [
   error: string | null,
   status: DeliveryStatus,
   nextAttemptAt: string | null,
-  url: string,
+  url: string | null,
   owner: string,
   organisationRole: string | null,
 ];
@@ -72,12 +70,12 @@ function listStatement(isKept: string, { status, event, after, limit }: z.output
   const text = `
   with searched as materialized (
     select * from (
-      (select ${LIST_COLUMNS}, ${WAITING_STATUS}, d.next_attempt_at from webhook_deliveries d where ${before} order by d.id desc limit $2)
+      (select ${LIST_COLUMNS}, ${WAITING_STATUS} as status, case when d.status <> 'waiting' then d.next_attempt_at end as next_attempt_at from webhook_deliveries d where ${before} order by d.id desc limit $2)
       union all
       (select ${LIST_COLUMNS}, d.status, null::timestamptz from webhook_delivery_log d where ${before} and ${isKept}
         order by d.id desc limit $2)) d
     order by d.id desc limit $2)
-  (select d.*, e.url, e.owner_id, e.organisation_role from searched d join webhook_endpoints e on e.id = d.endpoint_id
+  (select d.*, nullif(e.url, '') as url, e.owner_id, e.organisation_role from searched d join webhook_endpoints e on e.id = d.endpoint_id
     where e.removed_at is null ${conditions.join(' ')} order by d.id desc limit $1)
   union all
   select case when count(*) = $2 then min(id) end, null, null, null, null, null, null, null, null, null, null, null from searched`;

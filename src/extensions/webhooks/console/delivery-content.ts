@@ -49,6 +49,7 @@ export function createContentReader(
       'webhook-timestamp': String(seconds),
       'webhook-signature': createSignatureHeader(keys, row[2], seconds, body),
       ...custom,
+      ...(row[13] === true ? { 'webhook-backfill': 'true' } : {}),
     };
   }
 

@@ -11,6 +11,7 @@ import {
   toPage,
   withMeta,
 } from '../../../extension/index.ts';
+import { backfillRequestSchema } from '../api/backfill-routes.ts';
 import { createEndpointSchema, rotateSecretSchema, updateEndpointSchema } from '../api/endpoint-schemas.ts';
 import { filterTestSchema } from '../api/filter-test.ts';
 import { recoveryRequestSchema } from '../api/recovery-routes.ts';
@@ -37,6 +38,7 @@ const logQuery = z.strictObject({
 const listQuery = z.strictObject({
   state: z.enum(ENDPOINT_STATES, { error: `Must be one of: ${ENDPOINT_STATES.join(', ')}` }).optional(),
   owner: id.optional(),
+  organisation: id.optional(),
   /** A part of the URL. */
   q: z.string().max(200).optional(),
   after: id.optional(),
@@ -44,11 +46,12 @@ const listQuery = z.strictObject({
 });
 
 /** Reads a page of the endpoints of all owners, newest first: ids begin with the time. Uses the primary key, or the index by owner. */
-function listStatement({ state, owner, q, after, limit }: z.output<typeof listQuery>) {
+function listStatement({ state, owner, organisation, q, after, limit }: z.output<typeof listQuery>) {
   const values: unknown[] = [limit + 1];
   const conditions = [
     [state, (value: string) => `${ENDPOINT_STATE} = ${value}`],
     [owner, (value: string) => `e.owner_id = ${value}`],
+    [organisation, (value: string) => `e.owner_id = ${value} and e.organisation_role is not null`],
     [q?.trim() || undefined, (value: string) => `position(lower(${value}) in lower(e.url)) > 0`],
     [after, (value: string) => `e.id < ${value}`],
   ] as const;
@@ -66,7 +69,7 @@ const MOST_WAITING = 10_000;
 const READ_DETAILS = `
   select e.slow, case when e.previous_secret_until > now() then e.previous_secret_until end,
     (select count(*) from (
-      select from webhook_deliveries d where d.endpoint_id = $1 and d.status = 'pending' limit ${MOST_WAITING}) w),
+      select from webhook_deliveries d where d.endpoint_id = $1 and d.status in ('pending', 'waiting') limit ${MOST_WAITING}) w),
     (select min(d.next_attempt_at) from webhook_deliveries d where d.endpoint_id = $1 and d.status = 'pending'),
     (select r.id from webhook_recoveries r where r.endpoint_id = $1 and r.status = 'running')
   from webhook_endpoints e where e.id = $1`;
@@ -146,8 +149,8 @@ export function endpointConsoleRoutes(
     {
       method: 'POST',
       path: '/endpoints',
-      input: createEndpointSchema(settings, names).extend({
-        owner: z.string().refine(isId, { error: 'Must be the id of a user' }),
+      input: createEndpointSchema(settings, names).safeExtend({
+        owner: z.string().refine(isId, { error: 'Must be the id of a user or an organisation' }),
       }),
       status: 201,
       action: 'endpointCreated',
@@ -173,6 +176,7 @@ export function endpointConsoleRoutes(
     },
     { method: 'GET', path: '/endpoints/:id/statistics', handler: as.handle('readWebhookStatistics') },
     ...actionRoutes(settings, as, confirmSecret),
+    ...(settings.keepEventsDays > 0 ? backfillConsoleRoutes(settings, as, names) : []),
   ];
 }
 
@@ -217,5 +221,31 @@ function actionRoutes(
       query: logQuery,
       handler: as.handle('listWebhookDeliveries'),
     },
+  ];
+}
+
+/** The routes that start and control backfills. */
+function backfillConsoleRoutes(settings: WebhookSettings, as: OwnerRoutes, names: readonly string[]): ConsoleRoute[] {
+  const changeRoute = (verb: string, action: string): ConsoleRoute => ({
+    method: 'POST',
+    path: `/endpoints/:id/backfills/:backfillId/${verb}`,
+    action,
+    recordedAs,
+    handler: as.handle(`${verb}WebhookBackfill`),
+  });
+  return [
+    {
+      method: 'POST',
+      path: '/endpoints/:id/backfill',
+      input: backfillRequestSchema(settings, names),
+      status: 202,
+      action: 'backfillStarted',
+      recordedAs: (ctx) => ({ ...recordedAs(ctx), details: { since: ctx.input.since } }),
+      handler: as.handle('backfillWebhook'),
+    },
+    { method: 'GET', path: '/endpoints/:id/backfills', handler: as.handle('listWebhookBackfills') },
+    changeRoute('pause', 'backfillPaused'),
+    changeRoute('resume', 'backfillResumed'),
+    changeRoute('cancel', 'backfillCancelled'),
   ];
 }

@@ -29,6 +29,8 @@ export interface Question {
   /** When the event happened; null if it is not known. */
   at: string | null;
   waits: boolean;
+  /** Whether the endpoint has a delivery of the event. */
+  isDelivered?: boolean;
   subject: Subject;
   /** The change that filters decide on; undefined if it is not known. */
   change: KnownChange | undefined;
@@ -51,15 +53,29 @@ const toRule = (rule: string, isMet: boolean, passText: string, failText: string
 /** Checks each rule that decides whether an endpoint of an owner gets an event, in the order in which they apply. */
 type CheckRules = (question: Question, endpoint: AdministeredEndpoint, owner: Viewer) => Promise<Rule[]>;
 
+/** @param keepsEvents whether a backfill can send events that are older than the endpoint */
+function ageRules({ at, waits, isDelivered }: Question, createdAt: string, keepsEvents: boolean): Rule[] {
+  if (at === null) return [];
+  const rule = 'Age';
+  if (waits || Date.parse(createdAt) <= Date.parse(at))
+    return [{ rule, result: 'pass', text: 'The endpoint is older than the event' }];
+  if (isDelivered) return [{ rule, result: 'pass', text: 'The event is older than the endpoint; a backfill sent it' }];
+  const text = keepsEvents
+    ? 'The endpoint was created after the event; a backfill can send it'
+    : 'The endpoint was created after the event';
+  return [{ rule, result: 'fail', text }];
+}
+
 /** @param names the events that endpoints can subscribe to */
 function endpointRules(
   names: ReadonlySet<string>,
-  { name: event, at, waits }: Question,
+  question: Question,
   endpoint: AdministeredEndpoint,
   owner: Viewer,
+  keepsEvents: boolean,
 ): Rule[] {
+  const { name: event } = question;
   const { createdAt, events, enabled, disabledReason } = endpoint;
-  const isOlder = waits || at === null || Date.parse(createdAt) <= Date.parse(at);
   const isSubscribed = event === TEST_EVENT || listMatchingNames(event).some((one) => events.includes(one));
   return [
     toRule(
@@ -68,9 +84,7 @@ function endpointRules(
       `${event} is sent to webhooks`,
       `${event} is no event that is sent to webhooks`,
     ),
-    ...(at === null
-      ? []
-      : [toRule('Age', isOlder, 'The endpoint is older than the event', 'The endpoint was created after the event')]),
+    ...ageRules(question, createdAt, keepsEvents),
     toRule(
       'Subscription',
       isSubscribed,
@@ -231,14 +245,14 @@ function createFilterRules(
 /** Creates the check of all rules. */
 export function createRuleCheck(
   host: Pick<Host, 'resources' | 'service' | 'log'>,
-  settings: Pick<WebhookSettings, 'globalPolicy' | 'events'>,
+  settings: Pick<WebhookSettings, 'globalPolicy' | 'events' | 'keepEventsDays'>,
   limits: Pick<KeyLimits, 'ended' | 'reads'>,
   filters: Pick<FilterChecks, 'viewerOf'>,
 ): CheckRules {
   const names = new Set(listSubscribableNames(host.resources, Object.keys(settings.events)));
   const filterRules = createFilterRules(host, filters);
   return async (question, endpoint, owner) => {
-    const rules = endpointRules(names, question, endpoint, owner);
+    const rules = endpointRules(names, question, endpoint, owner, settings.keepEventsDays > 0);
     if (question.name === TEST_EVENT) return rules;
     rules.push(...(await keyRules(limits, endpoint, question.name)));
     rules.push(...(await accessRules(host, settings, question.subject, endpoint, owner)));

@@ -31,7 +31,7 @@ export const explainQuery = z
 /** Finds deliveries of an endpoint. $1 endpoint, $2 event, or null and $3 name of events and $4 record. */
 const FIND_DELIVERIES = (isKept: string) => {
   const from = (table: string, kept: string) => `
-    (select d.id, d.status, d.attempts, d.error from ${table} d where d.endpoint_id = $1 and ($2::text is null or d.event_id = $2)
+    (select d.id, case when d.status = 'waiting' then 'pending' else d.status end as status, d.attempts, d.error from ${table} d where d.endpoint_id = $1 and ($2::text is null or d.event_id = $2)
       and ($3::text is null or d.type = $3 and d.mentions @> array[$4]::text[]) ${kept} order by d.event_id desc limit ${MOST_DELIVERIES})`;
   return `select * from (${from('webhook_deliveries', '')} union all ${from('webhook_delivery_log', `and ${isKept}`)}) d
     order by id desc limit ${MOST_DELIVERIES}`;
@@ -111,7 +111,8 @@ export function createAdministratorExplainer(
       attempts,
       error,
     }));
-    const rules = await checkRules(question, endpoint, owner);
+    const isDelivered = event !== null && deliveries.length > 0;
+    const rules = await checkRules({ ...question, isDelivered }, endpoint, owner);
     return {
       event,
       name: type,

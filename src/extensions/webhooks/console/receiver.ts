@@ -183,7 +183,7 @@ function receiverConsoleRoutes(
       method: 'POST',
       path: '/receiver/endpoints',
       action: 'receiverCreated',
-      input: createEndpointSchema(settings, names).pick({ events: true }).extend({ owner: z.string() }),
+      input: z.strictObject({ events: createEndpointSchema(settings, names).shape.events, owner: z.string() }),
       status: 201,
       async handler(ctx) {
         const obstacle = findObstacle(settings);

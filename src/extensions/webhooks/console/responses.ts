@@ -6,6 +6,12 @@ export interface WebhookFacts {
   /** The names of the resources whose changes are sent. */
   resources: string[];
   hasReceiver: boolean;
+  /** For how long backfills can send events; 0: there are no backfills. */
+  keepEventsDays: number;
+  /** The roles as which endpoints of organisations can read; null: the app has no organisations. */
+  organisationRoles: { all: string[]; default: string } | null;
+  /** The names of the events that endpoints of organisations can receive. */
+  organisationEvents: string[];
 }
 
 /** `retrying`: the last attempt failed; `failing`: the last delivery failed in all attempts. */
@@ -17,7 +23,8 @@ export type EndpointScope = 'own' | 'global';
 /** An endpoint as administrators see it. */
 export interface AdministeredEndpoint {
   id: string;
-  url: string;
+  /** Null if it is polled. */
+  url: string | null;
   /** The id of a user, or of an organisation. */
   owner: string;
   /** The organisation, if it is the owner, and its role: `org:admin`. */
@@ -46,6 +53,7 @@ export interface AdministeredEndpoint {
   /** The custom headers, with masked values. */
   headers?: Record<string, string>;
   filter: EndpointFilter | null;
+  delivery: 'push' | 'poll';
 }
 
 /** Conditions by the name or the pattern of events. */
@@ -130,6 +138,8 @@ export interface DeliveryDetails extends Delivery {
   bytes: number;
   endpoint: AdministeredEndpoint;
   attemptLog: Attempt[];
+  /** Whether a backfill created the delivery. */
+  backfill?: boolean;
   isEncrypted: boolean;
   /** Null if it is encrypted, or if the owner of the endpoint may no longer read it. */
   content: DeliveryContent | null;
@@ -164,7 +174,8 @@ export type EndpointStatistics = Record<'last24Hours' | 'last14Days', PeriodStat
 /** An endpoint in a ranking. */
 export interface RankedEndpoint extends DeliveryCounts {
   id: string;
-  url: string;
+  /** Null if it is polled. */
+  url: string | null;
   owner: string;
   /** The role of the organisation, if that is the owner. */
   as?: string;
@@ -235,6 +246,17 @@ export interface RecoveryProgress {
   since: string;
   total: number;
   resent: number;
+}
+
+/** The sending of events that an endpoint has missed. */
+export interface Backfill {
+  id: string;
+  status: 'running' | 'paused' | 'finished' | 'cancelled' | 'stopped';
+  since: string;
+  until: string;
+  sent: number;
+  /** When the last handled event happened. */
+  reachedAt: string;
 }
 
 /** How the receiver responds. */

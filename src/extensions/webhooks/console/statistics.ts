@@ -39,7 +39,7 @@ const RANK = `
     .map(
       (
         ranking,
-      ) => `select '${ranking}', e.id, e.url, e.owner_id, e.organisation_role, r.succeeded, r.failed, r.average_ms::float8
+      ) => `select '${ranking}', e.id, nullif(e.url, ''), e.owner_id, e.organisation_role, r.succeeded, r.failed, r.average_ms::float8
   from ${ranking} r join webhook_endpoints e on e.id = r.endpoint_id where e.removed_at is null`,
     )
     .join('\n  union all\n  ')}`;

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Accounts, ConsoleRoute, ConsoleTab, ExtensionHost, Route } from '../../../extension/index.ts';
 import { withTranslatedErrors } from '../api/attempt-errors.ts';
 import { deliveryRoutes } from '../api/delivery-routes.ts';
-import { createEventFinder } from '../api/known-events.ts';
+import type { EventFinder } from '../api/known-events.ts';
 import type { EndpointAccess } from '../api/organisation-endpoints.ts';
 import { type DeliverySerializer, serializeDelivery } from '../api/serialize-delivery.ts';
 import type { KeyLimits } from '../endpoints/key-limits.ts';
@@ -10,7 +10,7 @@ import type { EndpointOwners } from '../endpoints/owners.ts';
 import type { DeletedRecords } from '../engine/readability/deleted-records.ts';
 import type { FilterChecks } from '../filters/check.ts';
 import type { StatusReader } from '../monitoring/status.ts';
-import { listSentResources } from '../settings/events.ts';
+import { listSentResources, listSubscribableNames } from '../settings/events.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
 import { createOwnerRoutes } from './as-owner.ts';
 import { createConcernsReader } from './concerns.ts';
@@ -33,6 +33,7 @@ interface WebhooksTabDependencies {
   filters: FilterChecks;
   deleted: DeletedRecords;
   deliverySerializer: DeliverySerializer;
+  finder: EventFinder;
   status: StatusReader;
   findVerificationError: FindVerificationError;
 }
@@ -50,6 +51,7 @@ export function createWebhooksTab(
     filters,
     deleted,
     deliverySerializer,
+    finder,
     status,
     findVerificationError,
   }: WebhooksTabDependencies,
@@ -64,7 +66,6 @@ export function createWebhooksTab(
     ...deliveryRoutes(host, settings, limits, withoutContent, access),
   ]);
   const statistics = createDeliveryStatistics(host);
-  const finder = createEventFinder(host, settings, deliverySerializer);
   const receiver =
     host.env.nodeEnv === 'production' ? undefined : createReceiver(host, settings, as, findVerificationError);
 
@@ -80,6 +81,11 @@ export function createWebhooksTab(
         keepDays: settings.keepDeliveriesDays,
         resources: listSentResources(host.resources).map(({ name }) => name),
         hasReceiver: receiver !== undefined,
+        keepEventsDays: settings.keepEventsDays,
+        organisationRoles: access.findRoles() ?? null,
+        organisationEvents: listSubscribableNames(host.resources, Object.keys(settings.events)).filter(
+          access.isSentToOrganisations,
+        ),
       }),
     },
     {

@@ -24,6 +24,7 @@ export const MESSAGE_COLUMNS = [
   'created_at',
   'trace_context',
   'mentions',
+  'backfill',
 ];
 
 /** The columns that an attempt changes, besides the status and the times. */
@@ -64,7 +65,7 @@ export function insertIntoLogSql(from: string, values: Readonly<Record<string, s
 /**
  * Makes deliveries from the log wait again: due now, with a new schedule. The schedule of a test stays used up. A process of an earlier
  * version, which does not know the log, may have added a second delivery of the same event to the same endpoint. If the second delivery
- * waits, it delivers the event, and the one from the log is dropped.
+ * waits, it delivers the event, and the one from the log is dropped. Deliveries to polled endpoints wait to be polled.
  *
  * @param from the rows that were deleted from the log, with `LOG_COLUMNS`
  * @param onConflict what to do if another delivery of the event already waits, which is row `d`
@@ -72,8 +73,9 @@ export function insertIntoLogSql(from: string, values: Readonly<Record<string, s
 export function resumeFromLogSql(from: string, onConflict = 'nothing'): string {
   const kept = [...MESSAGE_COLUMNS, ...RESULT_COLUMNS];
   const restarted = `case when l.type = '${TEST_EVENT}' then l.schedule_attempts else 0 end`;
-  return `insert into webhook_deliveries as d (${kept.join(', ')}, next_attempt_at)
-    select ${columnsSql(kept, 'l', { schedule_attempts: restarted })}, clock_timestamp() from ${from} l
+  const status = `case when exists (select from webhook_endpoints e where e.id = l.endpoint_id and e.delivery = 'poll') then 'waiting' else 'pending' end`;
+  return `insert into webhook_deliveries as d (${kept.join(', ')}, next_attempt_at, status)
+    select ${columnsSql(kept, 'l', { schedule_attempts: restarted })}, clock_timestamp(), ${status} from ${from} l
     on conflict (endpoint_id, event_id) do ${onConflict}`;
 }
 
@@ -83,6 +85,9 @@ export function resumeFromLogSql(from: string, onConflict = 'nothing'): string {
  */
 export const IS_LEASED = `(d.status = 'pending' and exists (
       select from webhook_turns t where t.endpoint_id = d.endpoint_id and (t.sending ->> d.id)::int = d.attempts))`;
+
+/** The status of delivery `d`, which has not finished, as clients see it. A delivery that waits to be polled is `pending`. */
+export const WAITING_STATUS = `case when d.status = 'waiting' then 'pending' when ${IS_LEASED} then 'sending' else d.status end`;
 
 /** A condition: row `d` of the log is not older than the retention period, although its partition may still exist. */
 export function isKeptSql({ keepDeliveriesDays }: Pick<WebhookSettings, 'keepDeliveriesDays'>): string {

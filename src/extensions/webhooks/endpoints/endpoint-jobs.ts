@@ -95,6 +95,14 @@ export async function enqueueEndpointsWithRequests(
   );
 }
 
+/** The channel of new deliveries to polled endpoints. It has no jobs. */
+export const POLLED_CHANNEL = 'webhooks-polled';
+
+/** Wakes the requests that wait for deliveries of polled endpoints, in all processes. Only a hint: they also look by themselves. */
+export function announcePolledEndpoints(queues: Queues, endpointIds: readonly string[]): void {
+  if (endpointIds.length > 0) queues.announce(POLLED_CHANNEL, endpointIds);
+}
+
 /** Requests that the lease holder sends a delivery before all others of its endpoint. $1 endpoint, $2 delivery, which must be due. */
 const REQUEST_DELIVERY = `
   insert into webhook_turns (endpoint_id, requested) select id, array[$2::text] from webhook_endpoints where id = $1

@@ -27,6 +27,7 @@ export type EndpointRow = [
   organisationRole: string | null,
   headerMasks: HeaderList | null,
   filter: EndpointFilter | null,
+  delivery: 'push' | 'poll',
 ];
 
 /** The columns of `EndpointRow`, which do not include the secret and the values of headers. */
@@ -54,6 +55,7 @@ export const ENDPOINT_COLUMNS = [
   'organisation_role',
   'header_masks',
   'filter',
+  'delivery',
 ];
 
 /** Returns the state of an endpoint for people. */
@@ -79,11 +81,11 @@ export function getOwnerKey(row: EndpointRow): OwnerKey {
 export function serializeEndpoint(row: EndpointRow) {
   const [id, ownerId, url, events, description, scope, enabled, consecutiveFailures, ...times] = row;
   const [lastSuccessAt, lastFailureAt, lastError, disabledReason, createdAt, updatedAt, publicKey, ...pace] = times;
-  const [ordered, limit, windowSeconds, apiKeyId, keyScopes, organisationRole, headerMasks, filter] = pace;
+  const [ordered, limit, windowSeconds, apiKeyId, keyScopes, organisationRole, headerMasks, filter, delivery] = pace;
   const state = getStateOfRow(row);
   return {
     id,
-    url,
+    url: delivery === 'poll' ? null : url,
     events,
     ...(description === null ? {} : { description }),
     scope,
@@ -104,6 +106,7 @@ export function serializeEndpoint(row: EndpointRow) {
     ...(organisationRole === null ? {} : { organisation: ownerId, as: `org:${organisationRole}` }),
     ...(headerMasks === null ? {} : { headers: Object.fromEntries(headerMasks) as Record<string, string> }),
     filter,
+    delivery,
   };
 }
 

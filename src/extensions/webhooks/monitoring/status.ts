@@ -1,9 +1,10 @@
-import { type Backlog, type Finding, type Host, warning } from '../../../extension/index.ts';
+import type { Backlog, Host } from '../../../extension/index.ts';
 import { IS_LEASED, isKeptSql } from '../deliveries/deliveries-sql.ts';
 import { LANE_QUEUES, REQUESTED_QUEUE } from '../endpoints/endpoint-jobs.ts';
 import { ENDPOINT_STATE, type EndpointState } from '../endpoints/endpoint-state.ts';
 import { mayReceiveSql, type OwnersSql, ownersSql } from '../endpoints/endpoints-sql.ts';
 import type { OwnerTables } from '../endpoints/owners.ts';
+import { firstWaitingSql } from '../engine/polling/waiting-sql.ts';
 import { TEST_EVENT } from '../settings/events.ts';
 import { listGlobalRoles, type WebhookSettings } from '../settings/settings.ts';
 import { type DeliveryTotals, readLastDay } from '../statistics/all-endpoints.ts';
@@ -12,6 +13,17 @@ import { type DeliveryTotals, readLastDay } from '../statistics/all-endpoints.ts
 const PENDING = `
   select endpoint_id, count(*) as n, count(*) filter (where next_attempt_at <= now()) as due, min(next_attempt_at) as first
   from webhook_deliveries where status = 'pending' group by endpoint_id`;
+
+/** Messages that wait to be fetched, by polled endpoint. Uses webhook_deliveries_waiting_index. */
+const UNFETCHED = `
+  select endpoint_id, count(*) as n, min(next_attempt_at) as first from webhook_deliveries where status = 'waiting' group by endpoint_id`;
+
+/** Counts the messages that wait to be fetched, and reads for how many ms the first has waited. */
+const COUNT_UNFETCHED = `
+  select coalesce(sum(n), 0)::bigint, floor(extract(epoch from now() - min(first)) * 1000)::bigint from (${UNFETCHED}) w`;
+
+/** A condition: the receiver of endpoint `e` has not fetched a message for a day. */
+export const IS_NEGLECTED = `(e.enabled and e.delivery = 'poll' and ${firstWaitingSql('e.id')} < now() - interval '1 day')`;
 
 /** Deliveries that are being sent under a lease, or remain from an expired one. Uses primary key and webhook_deliveries_lease_index. */
 const SENDING = `
@@ -74,10 +86,12 @@ export const MAX_COUNTED_FAILURES = 1000;
 const problemsSql = (isKeptCondition: string) => `
   select count(*) filter (where state = 'failing')::int, count(*) filter (where state = 'retrying')::int,
     count(*) filter (where state = 'disabled' and coalesce(disabled_reason, 'manual') <> 'manual')::int,
+    count(*) filter (where is_neglected)::int,
     (select count(*)::int from (
       select from webhook_delivery_log d
       where ${IS_FAILED} and d.finished_at > now() - interval '1 day' and ${isKeptCondition} limit ${MAX_COUNTED_FAILURES + 1}) failed)
-  from (select ${ENDPOINT_STATE} as state, disabled_reason from webhook_endpoints e where removed_at is null) endpoints`;
+  from (
+    select ${ENDPOINT_STATE} as state, disabled_reason, ${IS_NEGLECTED} as is_neglected from webhook_endpoints e where removed_at is null) endpoints`;
 
 /**
  * Counts recent attempts by result: null for a success, otherwise the error. $1 maximum age in ms, $2 maximum number of newest deliveries
@@ -103,19 +117,22 @@ type WorstRow = [
   due: number,
   later: number,
   failed: number,
+  unfetched: number,
   oldestMs: number | null,
   lastError: string | null,
 ];
 
-/** Selects the endpoints with the most due, failed or waiting deliveries. $1 maximum number of rows. @param isKeptCondition see `isKeptSql` */
+/** Selects the endpoints with the most deliveries that are due, have failed, or wait. $1 maximum number of rows. @param isKeptCondition see `isKeptSql` */
 const worstEndpointsSql = (isKeptCondition: string) => `
   with failed as (
     select endpoint_id, count(*) as n from webhook_delivery_log d where ${IS_FAILED} and ${isKeptCondition} group by endpoint_id)
   select e.id, e.url, ${ENDPOINT_STATE}, coalesce(p.due, 0)::bigint, coalesce(p.n - p.due, 0)::bigint, coalesce(f.n, 0)::bigint,
-    case when p.due > 0 then floor(extract(epoch from now() - p.first) * 1000)::bigint end, e.last_error
+    coalesce(w.n, 0)::bigint,
+    floor(extract(epoch from now() - case when p.due > 0 then p.first else w.first end) * 1000)::bigint, e.last_error
   from webhook_endpoints e left join (${PENDING}) p on p.endpoint_id = e.id left join failed f on f.endpoint_id = e.id
-  where e.removed_at is null and (p.n > 0 or f.n > 0)
-  order by coalesce(p.due, 0) desc, coalesce(f.n, 0) desc, p.n desc, e.id limit $1`;
+    left join (${UNFETCHED}) w on w.endpoint_id = e.id
+  where e.removed_at is null and (p.n > 0 or f.n > 0 or w.n > 0)
+  order by coalesce(p.due, 0) desc, coalesce(f.n, 0) desc, p.n desc nulls last, w.n desc, e.id limit $1`;
 
 /** The deliveries that wait and that are being sent, over all processes. */
 export interface WebhookQueue {
@@ -139,6 +156,8 @@ export interface WebhookStatus {
   /** The endpoints by state; disabled ones by reason. `retrying`: the last attempt failed, but no delivery has failed for good since a success. */
   endpoints: { active: number; retrying: number; failing: number; disabled: Record<string, number> };
   queue: WebhookQueue;
+  /** Messages that wait until receivers fetch them; `oldestMs`: for how long the first has waited, null if none does. */
+  unfetched: { messages: number; oldestMs: number | null };
   /** Deliveries that used up their schedule and are still in the log. */
   failed: number;
   /** Results of the attempts of the last `recentMs`: `succeeded` or the error. Covers the newest 10,000 deliveries. */
@@ -149,12 +168,14 @@ export interface WebhookStatus {
   /** The endpoints with the most due, failed or waiting deliveries. */
   worst: {
     id: string;
-    /** The host of the endpoint's URL. The full URL is not shown, because it may contain a secret of the receiver. */
+    /** The host of the endpoint's URL; `polled` if it has none. The full URL is not shown, because it may contain a secret of the receiver. */
     host: string;
     status: EndpointState;
     due: number;
     retrying: number;
     failed: number;
+    /** Messages that wait until the receiver fetches them. */
+    unfetched: number;
     oldestMs: number | null;
     lastError: string | null;
   }[];
@@ -170,6 +191,8 @@ interface WebhookProblems {
   retrying: number;
   /** The endpoints that Belfry has disabled, not their owners. */
   disabled: number;
+  /** The polled endpoints with messages that wait for more than a day. */
+  neglected: number;
   /** Deliveries of the last 24 hours that used up their schedule; more than `MAX_COUNTED_FAILURES` means that counting stopped. */
   failed: number;
 }
@@ -216,30 +239,33 @@ export function createStatusReader(
 
   return {
     async problems() {
-      const [row] = await database.readSlowly<[number, number, number, number]>({ text: problemsText, values: [] });
-      const [failing, retrying, disabled, failed] = row!;
-      return { failing, retrying, disabled, failed };
+      type Row = [failing: number, retrying: number, disabled: number, neglected: number, failed: number];
+      const [row] = await database.readSlowly<Row>({ text: problemsText, values: [] });
+      const [failing, retrying, disabled, neglected, failed] = row!;
+      return { failing, retrying, disabled, neglected, failed };
     },
     queue: readQueue,
     async status(worst = 10) {
-      const [states, waiting, [failed], attempts, worstRows, last24Hours] = await Promise.all([
+      const [states, waiting, [failed], attempts, worstRows, last24Hours, [unfetched]] = await Promise.all([
         countEndpointsByState(),
         readQueue(),
         database.readSlowly<[number]>({ text: failedText, values: [] }),
         database.readSlowly<[string | null, number]>({ text: RECENT_ATTEMPTS, values: [RECENT_MS, NEWEST] }),
         database.readSlowly<WorstRow>({ text: worstText, values: [worst] }),
         readLastDay(database),
+        database.readSlowly<[number, number | null]>({ text: COUNT_UNFETCHED, values: [] }),
       ]);
       return {
         endpoints: states,
         queue: waiting,
+        unfetched: { messages: unfetched![0], oldestMs: unfetched![1] },
         failed: failed![0],
         attempts: Object.fromEntries(attempts.map(([error, count]) => [error ?? 'succeeded', count])),
         recentMs: RECENT_MS,
         last24Hours,
-        worst: worstRows.map(([id, url, status, due, retrying, ended, oldestMs, lastError]) => {
-          const host = URL.parse(url)?.host ?? '';
-          return { id, host, status, due, retrying, failed: ended, oldestMs, lastError };
+        worst: worstRows.map(([id, url, status, due, retrying, ended, unfetched, oldestMs, lastError]) => {
+          const host = url === '' ? 'polled' : (URL.parse(url)?.host ?? '');
+          return { id, host, status, due, retrying, failed: ended, unfetched, oldestMs, lastError };
         }),
       };
     },
@@ -256,34 +282,3 @@ export const createDeliveryBacklog = ({ queue }: Pick<StatusReader, 'queue'>): B
     return { due, isCapped: false, oldestSeconds: oldestMs === null ? null : oldestMs / 1000 };
   },
 });
-
-const MAX_LISTED = 3;
-
-/** Selects the endpoints that do not work, by state, the newest failures first. Each row also has the total number of its state. */
-const NOT_WORKING = `
-  select state, total, url, last_error from (
-    select state, e.url, e.last_error, count(*) over (partition by state)::int as total,
-      row_number() over (partition by state order by e.last_failure_at desc nulls last, e.id desc) as place
-    from webhook_endpoints e cross join lateral (select ${ENDPOINT_STATE} as state) s
-    where e.removed_at is null and state in ('retrying', 'failing')) e
-  where place <= ${MAX_LISTED} order by state, place`;
-
-type NotWorkingRow = [state: 'failing' | 'retrying', total: number, url: string, lastError: string | null];
-
-/** Creates the check of `belfry doctor` that finds endpoints that are failing or retrying. It names their hosts, because URLs may contain secrets. */
-export function createEndpointDiagnosis({ database }: Pick<Host, 'database'>): () => Promise<Finding[]> {
-  return async () => {
-    const found = await database.readSlowly<NotWorkingRow>({ text: NOT_WORKING, values: [] });
-    return [...Map.groupBy(found, ([state]) => state)].map(([state, rows]) => {
-      const total = rows[0]![1];
-      const listed = rows.map(
-        ([, , url, error]) => `${URL.parse(url)?.host ?? ''}${error === null ? '' : ` (${error})`}`,
-      );
-      const more = total > rows.length ? ` and ${total - rows.length} more` : '';
-      return warning(
-        `${total} webhook ${total === 1 ? 'endpoint is' : 'endpoints are'} ${state}: ${listed.join(', ')}${more}`,
-        `see npx belfry webhooks status, and /console/webhooks/endpoints?state=${state} in the console`,
-      );
-    });
-  };
-}

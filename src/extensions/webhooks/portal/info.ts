@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ApiError, type ExtensionHost, type Route } from '../../../extension/index.ts';
+import type { EndpointAccess } from '../api/organisation-endpoints.ts';
 import { getPortalGrant } from '../api/portal-grants.ts';
 import type { EndpointOwners } from '../endpoints/owners.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
@@ -21,22 +22,27 @@ export const refusePortalLink: CreatePortalLink = async () => {
   );
 };
 
+const rolesShape = z.strictObject({ all: z.array(z.string()), default: z.string() });
+
 const infoShape = z.strictObject({
   expiresAt: z.iso.datetime(),
   endpointId: z.string().nullable(),
   includeGlobal: z.boolean(),
-  organisation: z.strictObject({ name: z.string(), as: z.string() }).nullable(),
+  organisation: z.strictObject({ name: z.string(), as: z.string(), roles: rolesShape }).nullable(),
   maxEndpoints: z.int(),
   keepDeliveriesDays: z.number(),
   secretGraceHours: z.number(),
+  keepEventsDays: z.number(),
 });
 
 /** The route that tells the page what its link allows. Other credentials get NOT_FOUND. */
 export function portalInfoRoute(
   settings: WebhookSettings,
   { organisations }: Pick<EndpointOwners, 'organisations'>,
+  { findRoles }: Pick<EndpointAccess, 'findRoles'>,
 ): Route {
   const { policy, maxEndpointsPerUser, maxEndpointsPerOrganisation, keepDeliveriesDays, secretGraceHours } = settings;
+  const { keepEventsDays } = settings;
   return {
     method: 'GET',
     path: PORTAL_PATH,
@@ -49,15 +55,21 @@ export function portalInfoRoute(
       if (grant === undefined) throw new ApiError('NOT_FOUND');
       const { organisation } = grant;
       const [found] = organisation === undefined ? [] : ((await organisations?.load([organisation.id])) ?? []);
+      const as = `org:${organisation?.role}`;
+      const roles = findRoles();
       res.setHeader('Cache-Control', 'no-store');
       return {
         expiresAt: new Date(grant.expiresAt).toISOString(),
         endpointId: grant.endpointId ?? null,
         includeGlobal: grant.includeGlobal,
-        organisation: organisation && found ? { name: String(found.name), as: `org:${organisation.role}` } : null,
+        organisation:
+          found && roles
+            ? { name: String(found.name), as, roles: { ...roles, all: roles.all.slice(roles.all.indexOf(as)) } }
+            : null,
         maxEndpoints: organisation === undefined ? maxEndpointsPerUser : maxEndpointsPerOrganisation,
         keepDeliveriesDays,
         secretGraceHours,
+        keepEventsDays,
       };
     },
   };

@@ -95,7 +95,7 @@ function readLinkOptions(options: PortalLinkOptions): z.output<typeof linkOption
 }
 
 /** The links of an app to the portal. */
-interface PortalLinks {
+export interface PortalLinks {
   createLink: CreatePortalLink;
   /** @param accepts whether a route belongs to the portal */
   createAuthenticator(accepts: NonNullable<Authenticator['accepts']>): Authenticator;
@@ -151,7 +151,8 @@ function createLinkCheck({ host, accounts, owners, manages }: LinkDependencies) 
 
   /** Returns the user, or the organisation, that a link signs in; undefined if the link has ended. */
   async function findViewerOfLink(grant: PortalGrant, tx?: Executor): Promise<Viewer | undefined> {
-    const { userId, organisation, keyId } = grant;
+    const { userId, organisation, keyId, expiresAt } = grant;
+    if (expiresAt <= Date.now()) return undefined;
     const user = userId === undefined ? undefined : await findUserOfLink(grant, tx);
     if (organisation === undefined) return user;
     if (userId !== undefined && (user === undefined || !(await holdsRole(user, organisation)))) return undefined;

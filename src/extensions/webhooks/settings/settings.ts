@@ -36,8 +36,8 @@ const schedule = z.array(z.union([z.number(), z.string()])).transform((list, con
   }
 });
 
-/** The schema of the options of `webhooks()`. */
-export const webhookSettings = z.strictObject({
+/** The options of `webhooks()`, without the conditions between them. */
+const settingsObject = z.strictObject({
   /** Who may have endpoints. */
   policy: policySettingSchema.default('authenticated'),
   /** Who may have endpoints that receive every record. */
@@ -75,13 +75,29 @@ export const webhookSettings = z.strictObject({
   keepDeliveriesDays: durationSetting('d', z.number().positive().max(MAX_KEPT_DAYS)).default(14),
   /** Hours for which messages also carry the signature of a replaced secret; 0: not at all. */
   secretGraceHours: durationSetting('h', z.number().min(0).max(8760)).default(24),
+  /** Maximum number of waiting polls of one process. */
+  maxPolls: count.default(5000),
+  /** Maximum number of waiting polls of one user in one process. */
+  maxPollsPerUser: count.default(20),
   /** The page on which users manage their webhooks; left out: none. */
   portal: portalSettingsSchema,
   /** The app's own events, by name: `invoice.paid`. */
   events: z.custom<EventDeclarations>().superRefine(validateEventDeclarations).default({}),
   /** Interval in ms at which old data is deleted. */
   cleanMs: ms(count).default(600_000),
+  /** Days for which outgoing events are kept, so that endpoints can get events that they have missed; 0: they are not kept. */
+  keepEventsDays: durationSetting('d', z.number().min(0).max(MAX_KEPT_DAYS)).default(0),
 });
+
+/** The schema of the options of `webhooks()`. */
+export const webhookSettings = settingsObject.refine(
+  ({ keepEventsDays, keepDeliveriesDays }) => keepEventsDays <= keepDeliveriesDays,
+  {
+    path: ['keepEventsDays'],
+    error:
+      'must not be more than keepDeliveriesDays, because a backfill would send events again whose deliveries are forgotten',
+  },
+);
 
 /** The options of `webhooks()` as a project writes them. All options are optional. */
 export type WebhookOptions = Omit<z.input<typeof webhookSettings>, 'portal'> & {

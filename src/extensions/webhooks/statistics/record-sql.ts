@@ -36,6 +36,24 @@ export const STATISTICS_COUNTS = `count(*)::int as attempts, (count(*) filter (w
       (count(*) filter (where status = 'failed'))::int as given_up,
       (coalesce(sum(case when type = '${TEST_EVENT}' then 1 else schedule_attempts end) filter (where status <> 'pending'), 0))::int as delivery_attempts`;
 
+/** Adds rows of `webhook_endpoint_stats` to those of the same endpoint and hour. */
+const ADD_TO_HOUR = `on conflict (endpoint_id, hour) do update set attempts = s.attempts + excluded.attempts, succeeded = s.succeeded + excluded.succeeded,
+      failed = s.failed + excluded.failed, delivery_attempts = s.delivery_attempts + excluded.delivery_attempts,
+      duration_sum = s.duration_sum + excluded.duration_sum,
+      durations = array(
+        select coalesce(a, 0) + coalesce(b, 0) from unnest(s.durations, excluded.durations) with ordinality u(a, b, bucket) order by bucket)`;
+
+/**
+ * Adds finished deliveries to polled endpoints, each as one attempt without a duration.
+ *
+ * @param finished rows with `endpoint_id`, one for each delivery
+ */
+export const addPolledSql = (finished: string, status: 'succeeded' | 'failed') => `
+    insert into webhook_endpoint_stats as s (endpoint_id, hour, attempts, succeeded, failed, delivery_attempts, duration_sum, durations)
+    select endpoint_id, date_trunc('hour', now(), 'UTC'), n, ${status === 'succeeded' ? 'n, 0' : '0, n'}, n, 0, '{}'
+    from (select endpoint_id, count(*)::int as n from ${finished} group by endpoint_id order by endpoint_id) c
+    ${ADD_TO_HOUR}`;
+
 /**
  * Adds the results of attempts to the statistics of their endpoints, in the current hour of UTC. Four parameters, numbered from `first`: see
  * `createStatisticsParameters`. Rows are written in the order of their endpoints, so that two workers cannot deadlock.
@@ -53,8 +71,4 @@ export const addStatisticsSql = (counts: string, first: number) => `
     from ${counts} c join unnest($${first}::text[], $${first + 1}::int[], $${first + 2}::bigint[], $${first + 3}::text[])
       as m(endpoint_id, attempts, duration_sum, durations) on m.endpoint_id = c.endpoint_id
     order by c.endpoint_id
-    on conflict (endpoint_id, hour) do update set attempts = s.attempts + excluded.attempts, succeeded = s.succeeded + excluded.succeeded,
-      failed = s.failed + excluded.failed, delivery_attempts = s.delivery_attempts + excluded.delivery_attempts,
-      duration_sum = s.duration_sum + excluded.duration_sum,
-      durations = array(
-        select coalesce(a, 0) + coalesce(b, 0) from unnest(s.durations, excluded.durations) with ordinality u(a, b, bucket) order by bucket)`;
+    ${ADD_TO_HOUR}`;

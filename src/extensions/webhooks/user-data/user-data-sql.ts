@@ -87,12 +87,51 @@ function expandsRecordSql(
   });
 }
 
-/** Empties the user's deleted records of one resource. Encrypted records are deleted, because SQL cannot read them. */
-function emptyDeletedRecordsSql({ gateway, plan }: ErasureTarget, gateways: Gateways): string {
-  const names = namesOfGateway(gateways, gateway).map(quoteValue);
-  const ownerMatch = `resource in (${names.join(', ')}) and owner_id = $1`;
+/** A condition: a stored record belongs to user $1. */
+function isOwnRecordSql({ gateway }: ErasureTarget, gateways: Gateways): string {
+  return `resource in (${namesOfGateway(gateways, gateway).map(quoteValue).join(', ')}) and owner_id = $1`;
+}
+
+/** The columns of a record with personal values, with their former names, as an SQL array. */
+function personalColumnsSql({ plan }: ErasureTarget): string {
   const columns = plan.personal.flatMap(({ column, spec }) => [column, ...(spec.renamedFrom ?? []).map(snakeCase)]);
-  const personal = `array[${columns.map(quoteValue).join(', ')}]::text[]`;
+  return `array[${columns.map(quoteValue).join(', ')}]::text[]`;
+}
+
+/**
+ * Empties the kept events of the user's records of one resource. $1 user, $2 maximum number of events. Events of deleted records, other than the
+ * deletion, are deleted, and so are encrypted ones, because SQL cannot read them. Records that stay no longer name the user. Returns a row for each.
+ * Uses webhook_event_log_owner_index.
+ */
+function emptyEventsSql(target: ErasureTarget, gateways: Gateways): string {
+  const personal = personalColumnsSql(target);
+  const { action, ownerColumn } = target.plan;
+  const [emptied, owner] =
+    action === 'delete' ? [personal, 'owner_id'] : [`(${personal} || ${quoteValue(ownerColumn!)}::text)`, 'null'];
+  const isDeleted = action === 'delete' ? `or split_part(name, '.', 2) <> 'deleted'` : '';
+  return `
+  with page as materialized (
+    select id, created_at, (encrypted_record is not null ${isDeleted}) as is_deleted from webhook_event_log
+    where ${isOwnRecordSql(target, gateways)} and (encrypted_record is not null ${isDeleted} or record ?| ${emptied}) limit $2 for update
+  ), gone as (
+    delete from webhook_event_log e using page p where p.is_deleted and e.id = p.id and e.created_at = p.created_at returning 1
+  ), emptied as (
+    update webhook_event_log e set record = record - ${emptied}, owner_id = ${owner} from page p
+    where not p.is_deleted and e.id = p.id and e.created_at = p.created_at returning 1
+  )
+  select 1 from gone union all select 1 from emptied`;
+}
+
+/** Deletes the kept events that the app published for the user. $1 user, $2 maximum number of events. Returns a row for each. */
+const REMOVE_PUBLISHED_EVENTS = `
+  delete from webhook_event_log where (id, created_at) in (
+    select id, created_at from webhook_event_log where owner_id = $1 and resource is null limit $2)
+  returning 1`;
+
+/** Empties the user's deleted records of one resource. Encrypted records are deleted, because SQL cannot read them. */
+function emptyDeletedRecordsSql(target: ErasureTarget, gateways: Gateways): string {
+  const ownerMatch = isOwnRecordSql(target, gateways);
+  const personal = personalColumnsSql(target);
   return `
   with gone as (
     delete from webhook_deleted_records where ${ownerMatch} and encrypted_record is not null returning 1
@@ -155,6 +194,8 @@ interface AboutUserSql {
   decryptedDeliveries: string;
   /** $1 user. Removes personal values from copies of the user's deleted records, and deletes encrypted copies. Returns a row for each. */
   emptyDeletedRecordsSql: readonly string[];
+  /** $1 user, $2 maximum number of events. Each removes personal values from kept events about the user, or deletes such events. */
+  eraseEvents: readonly string[];
   /** $1 user, $2 maximum number of rows. Removes the extension's own outbox rows about the user. Other rows are already redacted. */
   removeOutboxRows: string;
 }
@@ -210,6 +251,10 @@ export function aboutUserSql(resources: readonly ResourceGateway[], users: Resou
       join ${DELIVERIES} d on d.id = o.id
   ) d, lateral (select (${BODY_JSON})->'data' as data offset 0) b`,
     emptyDeletedRecordsSql: Array.from(targets.values(), (target) => emptyDeletedRecordsSql(target, gateways)),
+    eraseEvents: [
+      REMOVE_PUBLISHED_EVENTS,
+      ...Array.from(targets.values(), (target) => emptyEventsSql(target, gateways)),
+    ],
     removeOutboxRows: `
   delete from outbox where id in (
     select id from outbox where name = '${OWN_ROW_NAME}'
@@ -220,7 +265,7 @@ export function aboutUserSql(resources: readonly ResourceGateway[], users: Resou
 
 /** Reads a page of a user's endpoints. $1 owner, $2 last id of the previous page, $3 page size. Uses webhook_endpoints_owner_id_index. */
 export const ENDPOINTS_OF = `
-  select id, url, events, description, scope, enabled, created_at, updated_at, filter from webhook_endpoints
+  select id, nullif(url, ''), events, description, scope, enabled, created_at, updated_at, filter, delivery from webhook_endpoints
   where owner_id = $1 and removed_at is null and id > $2 order by id limit $3`;
 
 /** Reads the ids and scopes of a user's endpoints. $1 owner. Uses webhook_endpoints_owner_id_index. */
@@ -235,7 +280,7 @@ export const ENDPOINT_SCOPES_OF = `
  */
 export function deliveriesOfEndpointSql(isKept: string): string {
   const page = (table: string, condition = '') => `(
-    select id, endpoint_id, type, status, attempts, status_code, created_at, finished_at, event_id from ${table} d
+    select id, endpoint_id, type, case when status = 'waiting' then 'pending' else status end as status, attempts, status_code, created_at, finished_at, event_id from ${table} d
     where endpoint_id = $1 and event_id > $2 ${condition} order by event_id limit $3)`;
   return `
   select * from (${page('webhook_deliveries')} union all ${page('webhook_delivery_log', `and ${isKept}`)}) d order by event_id limit $3`;
@@ -244,6 +289,10 @@ export function deliveriesOfEndpointSql(isKept: string): string {
 /** Reads a page of copies of a user's deleted records. $1 owner, $2 last id of the previous page, $3 page size. */
 export const DELETED_RECORDS_OF = `
   select id, resource, record_id, created_at from webhook_deleted_records where owner_id = $1 and id > $2 order by id limit $3`;
+
+/** Reads a page of the kept events of a user's records, and of those published for the user. $1 owner, $2 last id of the previous page, $3 page size. */
+export const KEPT_EVENTS_OF = `
+  select id, name, created_at from webhook_event_log where owner_id = $1 and id > $2 order by id limit $3`;
 
 /** Reads a page of the app's own events for a user. $1 owner, $2 last id of the previous page, $3 page size. */
 export const EVENTS_OF = `

@@ -8,6 +8,7 @@ import {
 } from '../../../extension/index.ts';
 import type { DeliverySerializer } from '../api/serialize-delivery.ts';
 import { DELIVERY_TABLES, isKeptSql } from '../deliveries/deliveries-sql.ts';
+import { AWAIT_PAGES } from '../engine/backfill/backfills-sql.ts';
 import type { Audience } from '../engine/readability/readability.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
 import { eraseDeliveriesAbout } from './erase-deliveries.ts';
@@ -18,15 +19,19 @@ import {
   ENDPOINT_SCOPES_OF,
   ENDPOINTS_OF,
   EVENTS_OF,
+  KEPT_EVENTS_OF,
   REMOVE_ENDPOINTS_OF,
   REMOVE_EVENTS_OF,
   removeLogOfSql,
 } from './user-data-sql.ts';
 
-const ENDPOINT_NAMES = ['id', 'url', 'events', 'description', 'scope', 'enabled', 'createdAt', 'updatedAt', 'filter'];
+const ENDPOINT_NAMES = [
+  ...['id', 'url', 'events', 'description', 'scope', 'enabled', 'createdAt', 'updatedAt', 'filter', 'delivery'],
+];
 // Deliveries read at once for an export. Few, because a body may be as large as a record.
 const BODIES_AT_ONCE = 20;
 const DELETED_NAMES = ['id', 'resource', 'record', 'deletedAt'];
+const EVENT_NAMES = ['id', 'name', 'createdAt'];
 const LOG_NAMES = ['id', 'endpoint', 'type', 'status', 'attempts', 'statusCode', 'createdAt', 'finishedAt'];
 
 type LogRow = [id: string, ...columns: unknown[], eventId: unknown];
@@ -73,13 +78,32 @@ export function createWebhookUserData(
     return total;
   }
 
+  async function eraseKeptEvents(userId: string): Promise<number> {
+    let total = 0;
+    for (const text of about.eraseEvents) total += await writeInBatches(database, text, [userId]);
+    // A page in progress may have read them before. The deliveries that it creates are there when those about the user are erased.
+    await database.write({ text: AWAIT_PAGES, values: [] });
+    return total;
+  }
+
   return [
     {
       name: 'webhookEndpoints',
       description: 'Webhook endpoints, without their secrets',
-      tables: ['webhook_endpoints', 'webhook_turns', 'webhook_recoveries', 'webhook_endpoint_stats'],
+      tables: [
+        ...['webhook_endpoints', 'webhook_turns', 'webhook_recoveries', 'webhook_backfills', 'webhook_endpoint_stats'],
+      ],
       rows: (userId) => readRowsInPages(database, ENDPOINTS_OF, ENDPOINT_NAMES, [userId]),
       erase: (userId) => writeInBatches(database, REMOVE_ENDPOINTS_OF, [userId]),
+    },
+    {
+      // Erased before the deliveries, because a backfill could create more of them.
+      name: 'webhookKeptEvents',
+      description:
+        'Events of the account and its records, kept for a time so that webhook endpoints can get those that they have missed',
+      tables: ['webhook_event_log'],
+      rows: (userId) => readRowsInPages(database, KEPT_EVENTS_OF, EVENT_NAMES, [userId]),
+      erase: eraseKeptEvents,
     },
     {
       name: 'webhookDeliveries',
@@ -104,7 +128,7 @@ export function createWebhookUserData(
       name: 'webhookEvents',
       description: 'Events of the app that were published for the user',
       tables: ['webhook_events'],
-      rows: (userId) => readRowsInPages(database, EVENTS_OF, ['id', 'name', 'createdAt'], [userId]),
+      rows: (userId) => readRowsInPages(database, EVENTS_OF, EVENT_NAMES, [userId]),
       erase: (userId) => writeInBatches(database, REMOVE_EVENTS_OF, [userId]),
     },
   ];

@@ -88,6 +88,7 @@ export const fieldMessages: Translations = {
   'Must be an id': 'Muss eine ID sein',
   'Must be a 24-character hex id': 'Muss eine ID aus 24 Hexadezimalziffern sein',
   'Must be the id of a user': 'Muss die ID eines Benutzers sein',
+  'Must be the id of a user or an organisation': 'Muss die ID eines Benutzers oder einer Organisation sein',
   'Must be a name': 'Muss ein Name sein',
   'Must be a role': 'Muss eine Rolle sein',
   'Must be a list of roles': 'Muss eine Liste von Rollen sein',

@@ -21,6 +21,12 @@ export const operationsMessages: Translations = {
     'Bei {count} Webhook-Endpunkten ist der letzte Versuch fehlgeschlagen',
   'More than {count:number} webhook endpoints failed at their last attempt':
     'Bei mehr als {count} Webhook-Endpunkten ist der letzte Versuch fehlgeschlagen',
+  '1 polled webhook endpoint has messages that wait for more than a day':
+    'Bei 1 Webhook-Endpunkt warten Nachrichten seit mehr als einem Tag darauf, abgerufen zu werden',
+  '{count:number} polled webhook endpoints have messages that wait for more than a day':
+    'Bei {count} Webhook-Endpunkten warten Nachrichten seit mehr als einem Tag darauf, abgerufen zu werden',
+  'More than {count:number} polled webhook endpoints have messages that wait for more than a day':
+    'Bei mehr als {count} Webhook-Endpunkten warten Nachrichten seit mehr als einem Tag darauf, abgerufen zu werden',
   '1 webhook endpoint was disabled automatically': '1 Webhook-Endpunkt wurde automatisch deaktiviert',
   '{count:number} webhook endpoints were disabled automatically':
     '{count} Webhook-Endpunkte wurden automatisch deaktiviert',
@@ -220,6 +226,8 @@ export const operationsMessages: Translations = {
   '{count:number} webhook endpoints are failing: {names}': '{count} Webhook-Endpunkte schlagen fehl: {names}',
   '{count:number} webhook endpoint is retrying: {names}': '{count} Webhook-Endpunkt wird erneut versucht: {names}',
   '{count:number} webhook endpoints are retrying: {names}': '{count} Webhook-Endpunkte werden erneut versucht: {names}',
+  'see npx belfry webhooks status; messages that are never acknowledged fail (keepDeliveriesDays)':
+    'siehe npx belfry webhooks status; Nachrichten, die nie bestätigt werden, schlagen fehl (keepDeliveriesDays)',
   'see npx belfry webhooks status, and /console/webhooks/endpoints?state={state} in the console':
     'siehe npx belfry webhooks status, und /console/webhooks/endpoints?state={state} in der Konsole',
 };

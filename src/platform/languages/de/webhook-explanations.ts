@@ -5,6 +5,8 @@ export const webhookExplanations: Translations = {
   // For the owner.
   'A delivery of this event to this endpoint exists.': 'Es gibt eine Zustellung dieses Ereignisses an diesen Endpunkt.',
   'The endpoint was created after the event.': 'Der Endpunkt wurde nach dem Ereignis angelegt.',
+  'The endpoint was created after the event. A backfill can send it.':
+    'Der Endpunkt wurde nach dem Ereignis angelegt. Eine Nachlieferung kann es senden.',
   'The endpoint does not currently subscribe to this event.':
     'Der Endpunkt hat dieses Ereignis derzeit nicht abonniert.',
   'The event does not meet the current filter of the endpoint.':
@@ -35,6 +37,10 @@ export const webhookExplanations: Translations = {
   '{event} is no event that is sent to webhooks': '{event} ist kein Ereignis, das an Webhooks gesendet wird',
   'The endpoint is older than the event': 'Der Endpunkt ist älter als das Ereignis',
   'The endpoint was created after the event': 'Der Endpunkt wurde nach dem Ereignis angelegt',
+  'The endpoint was created after the event; a backfill can send it':
+    'Der Endpunkt wurde nach dem Ereignis angelegt; eine Nachlieferung kann es senden',
+  'The event is older than the endpoint; a backfill sent it':
+    'Das Ereignis ist älter als der Endpunkt; eine Nachlieferung hat es gesendet',
   'The endpoint subscribes to {event}': 'Der Endpunkt hat {event} abonniert',
   'The endpoint does not subscribe to {event}, only to {events}':
     'Der Endpunkt hat {event} nicht abonniert, nur {events}',

@@ -65,6 +65,17 @@ export const webhookMessages: Translations = {
   'Must be an event to which the webhook subscribes': 'Muss ein Ereignis sein, das der Webhook abonniert hat',
   'The filter cannot be evaluated now, because a rule of the app threw an error':
     'Der Filter lässt sich jetzt nicht auswerten, weil eine Regel der App einen Fehler ausgelöst hat',
+  // Polls.
+  'Must be absent: the webhook is polled': 'Muss fehlen: Der Webhook wird abgerufen',
+  'The webhook is not polled: its messages are sent to its URL':
+    'Der Webhook wird nicht abgerufen: Seine Nachrichten werden an seine URL gesendet',
+  'Must be a cursor that this webhook has returned': 'Muss ein Cursor sein, den dieser Webhook geliefert hat',
+  'after must be a cursor that this webhook has returned':
+    'after muss ein Cursor sein, den dieser Webhook geliefert hat',
+  'The owner of the webhook may not receive messages': 'Der Besitzer des Webhooks darf keine Nachrichten erhalten',
+  'The API key may not read all data of the next message; poll with another credential':
+    'Der API-Schlüssel darf nicht alle Daten der nächsten Nachricht lesen; rufen Sie sie mit einem anderen Zugang ab',
+  'You can have at most {max} polls waiting': 'Bei Ihnen können höchstens {max} Abrufe zugleich warten',
 
   // Keys and links.
   'A link to the portal cannot change apiKeyId; use a session':
@@ -100,6 +111,15 @@ export const webhookMessages: Translations = {
     'Eine Wiederholung seit {time} läuft; versuchen Sie es erneut, wenn sie beendet ist',
   'Must not be more than {days:number} days ago: deliveries are kept no longer':
     'Darf höchstens {days} Tage zurückliegen: Länger werden Zustellungen nicht aufbewahrt',
+  'The backfill {id} is paused; resume or cancel it first':
+    'Die Nachlieferung {id} ist pausiert; setzen Sie sie fort oder brechen Sie sie ab',
+  'The backfill {id} is running; cancel it, or try again after it has finished':
+    'Die Nachlieferung {id} läuft; brechen Sie sie ab, oder versuchen Sie es erneut, wenn sie beendet ist',
+  'The backfill has ended': 'Die Nachlieferung ist beendet',
+  'The webhook does not subscribe to: {list}': 'Der Webhook abonniert nicht: {list}',
+  'Must be after since': 'Muss nach since liegen',
+  'Must not be more than {days:number} days ago: events are kept no longer':
+    'Darf höchstens {days} Tage zurückliegen: Länger werden Ereignisse nicht aufbewahrt',
 
   // The console.
   'The account of the owner is not active, so this is not possible':
@@ -144,6 +164,8 @@ export const webhookMessages: Translations = {
   'aborted by the receiver': 'vom Empfänger abgebrochen',
   'invalid answer': 'ungültige Antwort',
   'worker lost': 'Worker ausgefallen',
+  'body not readable': 'Body nicht lesbar',
+  'not acknowledged in time': 'nicht rechtzeitig bestätigt',
 
   // The rules of an explanation.
 

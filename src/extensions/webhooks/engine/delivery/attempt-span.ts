@@ -24,7 +24,7 @@ interface TracedAttemptParts {
 async function makeAttemptInSpan(
   { tracing, sender, endpointId }: TracedAttemptParts,
   target: Target | Error,
-  { id, eventId, messageId, type, attempt, trace }: ClaimedDelivery & { trace: string },
+  { id, eventId, messageId, type, attempt, trace, isBackfill }: ClaimedDelivery & { trace: string },
   body: string,
 ): Promise<Outcome> {
   const span = tracing.startSpan({
@@ -42,7 +42,7 @@ async function makeAttemptInSpan(
     },
   });
   const traceparent = tracing.isPropagated ? span?.traceparent : undefined;
-  const outcome = await makeAttempt(sender, target, { messageId, body, traceparent });
+  const outcome = await makeAttempt(sender, target, { messageId, body, traceparent, isBackfill });
   span?.end({
     error: errorTypeOfOutcome(outcome),
     attributes: { 'http.response.status_code': outcome.statusCode ?? undefined },
@@ -60,8 +60,8 @@ export function makeTracedAttempt(
   delivery: ClaimedDelivery,
   body: string,
 ): Promise<Outcome> {
-  const { messageId, trace } = delivery;
+  const { messageId, trace, isBackfill } = delivery;
   return trace === null
-    ? makeAttempt(parts.sender, target, { messageId, body })
+    ? makeAttempt(parts.sender, target, { messageId, body, isBackfill })
     : makeAttemptInSpan(parts, target, { ...delivery, trace }, body);
 }

@@ -126,6 +126,8 @@ interface Message {
   body: string;
   /** The W3C trace context to send. It is not part of the signature. */
   traceparent?: string | undefined;
+  /** Whether a backfill created the delivery. */
+  isBackfill?: boolean;
 }
 
 /** The outcome of one attempt to send a delivery. */
@@ -169,7 +171,7 @@ function wasClosedWhileIdle({ status, error }: PostResult): boolean {
 async function sendSignedRequest(
   sender: Sender,
   target: Target,
-  { messageId, body, traceparent }: Message,
+  { messageId, body, traceparent, isBackfill }: Message,
   at: Date,
 ): Promise<PostResult> {
   const { timeoutMs } = sender.settings;
@@ -183,6 +185,7 @@ async function sendSignedRequest(
     'webhook-timestamp': String(seconds),
     'webhook-signature': createSignatureHeader(target.keys, messageId, seconds, body),
     ...(traceparent === undefined ? {} : { traceparent }),
+    ...(isBackfill ? { 'webhook-backfill': 'true' } : {}),
   };
   const first = await sendPost(sender.agent, { url: target.url, headers, body, timeoutMs });
   if (first.error === undefined || !wasClosedWhileIdle(first)) return first;

@@ -60,6 +60,7 @@ export type ClaimRow =
       null,
       null,
       null,
+      null,
     ]
   | [
       null,
@@ -73,6 +74,7 @@ export type ClaimRow =
       lateMs: number,
       eventId: string,
       trace: string | null,
+      backfill: boolean | null,
     ];
 
 /** The columns of the endpoint that a claim selects, with the table alias `e`. */
@@ -91,7 +93,7 @@ interface ClaimKind {
 
 /** The columns that a claim selects of a delivery. */
 const DUE_COLUMNS =
-  'id, message_id, type, body, encrypted_body, attempts, schedule_attempts, next_attempt_at, event_id, trace_context';
+  'id, message_id, type, body, encrypted_body, attempts, schedule_attempts, next_attempt_at, event_id, trace_context, backfill';
 
 /** Selects and locks the due deliveries that meet a condition. Skips deliveries whose results are being written. */
 const dueSql = (condition: string, order: string) => `due as materialized (
@@ -183,7 +185,7 @@ function claimDeliveriesSql(
   return `
   with endpoint as materialized (
     select ${ENDPOINT}, ${owners.json()} as "user"
-    from webhook_endpoints e ${owners.join} where e.id = $1 and ${mayReceiveSql(owners, '$5')}
+    from webhook_endpoints e ${owners.join} where e.id = $1 and e.delivery = 'push' and ${mayReceiveSql(owners, '$5')}
   ), lease as materialized (
     select t.endpoint_id, t.rate, t.requested, t.due_from, t.ctid as tid from webhook_turns t
     where ${row} and t.endpoint_id = (select id from endpoint where ${endpoints}) and (t.holder is null or t.holder = $6) for update
@@ -200,7 +202,7 @@ function claimDeliveriesSql(
     returning t.sending, t.due_from, t.ctid as tid
   ), claimed as (
     select id, message_id, type, body, encrypted_body, attempts + 1 as attempts, schedule_attempts + 1 as schedule_attempts,
-      next_attempt_at, event_id, trace_context
+      next_attempt_at, event_id, trace_context, backfill
     from due
     where (select sending from taken) ? id
   )
@@ -215,10 +217,10 @@ function claimDeliveriesSql(
     'row', coalesce((select tid from taken), (select tid from lease)),
     'snapshot', ${SNAPSHOT},
     'dueFrom', coalesce((select due_from from taken), (select due_from from lease)),
-    'rate', (select rate from lease), 'now', floor(extract(epoch from clock_timestamp()) * 1000), 'startedAt', floor(extract(epoch from now()) * 1000)), null, null, null, null, null, null, null, null, null, null from endpoint e
+    'rate', (select rate from lease), 'now', floor(extract(epoch from clock_timestamp()) * 1000), 'startedAt', floor(extract(epoch from now()) * 1000)), null, null, null, null, null, null, null, null, null, null, null from endpoint e
   union all
   select null, c.id, c.message_id, c.type, c.body, c.encrypted_body, c.attempts, c.schedule_attempts,
-    (date_part('epoch', now() - c.next_attempt_at) * 1000)::bigint, c.event_id, c.trace_context from claimed c`;
+    (date_part('epoch', now() - c.next_attempt_at) * 1000)::bigint, c.event_id, c.trace_context, c.backfill from claimed c`;
 }
 
 /** The kinds of claims. `any` returns nothing while the endpoint is ordered, `ordered` returns nothing while it is not. */
@@ -255,6 +257,8 @@ export interface ClaimedDelivery {
   encryptedBody: string | null;
   /** The `traceparent` that the attempt continues; null if no trace is recorded. */
   trace: string | null;
+  /** Whether a backfill created the delivery. */
+  isBackfill?: boolean;
   /** The number of the coming attempt. `scheduleAttempt`: its number since the retry schedule began. */
   attempt: number;
   scheduleAttempt: number;
@@ -285,9 +289,12 @@ export function parseClaimRows(rows: readonly ClaimRow[], sentAt: number): Claim
       const readableBy = isOfUser || key === null ? key : { ...key, organisation: others.owner };
       endpoint = { ...others, key: readableBy, readOwner: { json: user, at: sentAt } };
     } else {
-      const [, id, messageId, type, body, encryptedBody, attempt, scheduleAttempt, lateMs, eventId, trace] = row;
+      const [, id, messageId, type, body, encryptedBody, attempt, scheduleAttempt, lateMs, eventId, trace, backfill] =
+        row;
       const dueAt = now - lateMs;
-      deliveries.push({ id, eventId, messageId, type, body, encryptedBody, attempt, scheduleAttempt, dueAt, trace });
+      const isBackfill = backfill === true;
+      const message = { id, eventId, messageId, type, body, encryptedBody, trace, isBackfill };
+      deliveries.push({ ...message, attempt, scheduleAttempt, dueAt });
     }
   }
   return endpoint === undefined ? undefined : { endpoint, deliveries };

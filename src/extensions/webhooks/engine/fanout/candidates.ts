@@ -20,13 +20,14 @@ type EndpointRow = [
   keyScopes: string[] | null,
   organisationRole: string | null,
   filter: EndpointFilter | null,
+  polled: boolean,
   owner: null,
 ];
 
 /** An endpoint, or, after all endpoints, an owner of endpoints: a user, or, as its id, an organisation. */
 type CandidateRow =
   | EndpointRow
-  | [null, null, null, null, null, null, null, null, owner: Record<string, unknown> | string];
+  | [null, null, null, null, null, null, null, null, null, owner: Record<string, unknown> | string];
 
 /**
  * Maximum number of endpoints of each source that one transaction handles. The statement returns one endpoint more if more exist. For
@@ -43,19 +44,22 @@ const FEW_HOLDERS = 1000;
  * hold a role.
  *
  * $1 owners and organisations of the records, $2 roles that may read, $3 event names for $1 and for global endpoints, $4 event names for $2,
- * $5 event names of records that anyone may read, $6 the endpoint after which to begin.
+ * $5 event names of records that anyone may read, $6 the endpoint after which to begin, or the only endpoint.
  *
  * It does not check whether users are active, because a planner without statistics would filter all users by that first. `offset 0` keeps
  * the planner from scanning all endpoints in id order in the hope of finding a thousand matches soon.
  *
  * Uses webhook_endpoints_owner_id_index, _events_index and _global_index, and the index of the users' roles.
+ *
+ * @param comparison how ids of endpoints are compared with $6
  */
-export function candidatesSql(owners: OwnersSql): string {
+export function candidatesSql(owners: OwnersSql, comparison: '>' | '=' = '>'): string {
   const { organisations } = owners;
-  const open = 'e.enabled and e.removed_at is null and e.id > $6';
+  const open = `e.enabled and e.removed_at is null and e.id ${comparison} $6`;
   const candidatesOfSourceSql = (name: Source, from: string, condition: string) => `
   (select '${name}', e.* from (
-    select e.id, e.owner_id, e.slow, e.events, e.key_scopes, e.organisation_role, e.filter from ${from} where ${condition} and ${open} offset 0
+    select e.id, e.owner_id, e.slow, e.events, e.key_scopes, e.organisation_role, e.filter, e.delivery = 'poll'
+      from ${from} where ${condition} and ${open} offset 0
   ) e order by e.id limit ${MAX_CANDIDATES[name] + 1})`;
   return `
   with holders as materialized (
@@ -87,13 +91,13 @@ export function candidatesSql(owners: OwnersSql): string {
   )
   select f.*, null::jsonb from found f
   union all
-  select null, null, null, null, null, null, null, null, owner.json from (select distinct owner_id from found) o
+  select null, null, null, null, null, null, null, null, null, owner.json from (select distinct owner_id from found) o
     cross join lateral (select ${owners.json()} as json from ${owners.table} u where u.id = o.owner_id offset 0) owner${
       organisations === undefined
         ? ''
         : `
   union all
-  select null, null, null, null, null, null, null, null, to_jsonb(o.id) from ${organisations} o
+  select null, null, null, null, null, null, null, null, null, to_jsonb(o.id) from ${organisations} o
   where o.id in (select owner_id from found where organisation_role is not null)`
     }`;
 }
@@ -110,6 +114,8 @@ export interface Candidate {
   reader: string;
   /** Conditions that events must meet; null if there are none. */
   filter: EndpointFilter | null;
+  /** Whether the receiver polls for the deliveries. */
+  polled: boolean;
 }
 
 /** A page of candidates for an event. */
@@ -190,14 +196,14 @@ function createCandidateMatcher(
   const ends = findPageEnds(rows);
   const sourceKey = (source: Source, name: string, ownerId: string) =>
     source === 'owner' ? `${name} ${ownerId}` : name;
-  for (const [source, id, ownerId, slow, events, keyScopes, organisationRole, filter] of rows) {
+  for (const [source, id, ownerId, slow, events, keyScopes, organisationRole, filter, polled] of rows) {
     const reader = toReaderKey(ownerId, organisationRole);
     const byName = bySource.get(source) ?? new Map<string, Candidate[]>();
     bySource.set(source, byName);
     for (const name of new Set(events)) {
       const at = sourceKey(source, name, ownerId);
       const list = byName.get(at) ?? [];
-      list.push({ id, ownerId, slow, global: source === 'global', keyScopes, reader, filter });
+      list.push({ id, ownerId, slow, global: source === 'global', keyScopes, reader, filter, polled });
       byName.set(at, list);
     }
   }
@@ -238,7 +244,7 @@ function collectReaders(rows: readonly CandidateRow[], owners: EndpointOwners): 
   const organisations = new Set<string>();
   for (const row of rows) {
     if (isEndpointRow(row)) continue;
-    const [, , , , , , , , owner] = row;
+    const [, , , , , , , , , owner] = row;
     if (typeof owner === 'string') {
       organisations.add(owner);
       continue;
@@ -258,19 +264,24 @@ function collectReaders(rows: readonly CandidateRow[], owners: EndpointOwners): 
 
 const isEndpointRow = (row: CandidateRow): row is EndpointRow => row[0] !== null;
 
-/**
- * Creates the function that reads which endpoints events could reach, and who owns them.
- *
- * @returns a function of events with the same `after`, the last endpoint that has been handled
- */
-export function createCandidateReader(
-  owners: EndpointOwners,
-): (events: readonly OutgoingEvent[], executor: Executor) => Promise<Candidates> {
-  const text = candidatesSql(ownersSql(owners));
+/** Reads which endpoints events could reach, and who owns them. The events have the same `after`. */
+type ReadCandidates = (events: readonly OutgoingEvent[], executor: Executor) => Promise<Candidates>;
+
+/** Creates the function that reads which endpoints events could reach, of those after the `after` of the events. */
+export function createCandidateReader(owners: EndpointOwners): ReadCandidates {
+  return createReader(owners, 'webhook_candidates', candidatesSql(ownersSql(owners)));
+}
+
+/** Like `createCandidateReader`, for a single endpoint, which is the `after` of the events. */
+export function createSingleCandidateReader(owners: EndpointOwners): ReadCandidates {
+  return createReader(owners, 'webhook_candidates_single', candidatesSql(ownersSql(owners), '='));
+}
+
+function createReader(owners: EndpointOwners, name: string, text: string): ReadCandidates {
   const { organisationOf } = owners;
   return async (events, executor) => {
     const values = createCandidateParameters(events, organisationOf);
-    const rows = await executor.write<CandidateRow>({ name: 'webhook_candidates', text, values });
+    const rows = await executor.write<CandidateRow>({ name, text, values });
     return {
       pageOf: createCandidateMatcher(rows.filter(isEndpointRow), organisationOf),
       readers: collectReaders(rows, owners),

@@ -73,6 +73,11 @@ export interface Result {
   endpoints: Map<string, Candidate>;
 }
 
+/** Returns the polled endpoints among those of deliveries. */
+export function listPolled(rows: readonly NewDelivery[], { endpoints }: Pick<Result, 'endpoints'>): string[] {
+  return [...new Set(rows.flatMap(({ endpointId }) => (endpoints.get(endpointId)!.polled ? [endpointId] : [])))];
+}
+
 /** Creates the deliveries to endpoints of active owners, up to `INSERT_ROWS` at a time. Adds them to `result`. */
 export async function* createDeliveries(
   deliveriesOfOwner: OwnerDeliveries,

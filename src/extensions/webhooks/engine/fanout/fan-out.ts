@@ -8,7 +8,7 @@ import {
   type OutboxRow,
   startTimer,
 } from '../../../../extension/index.ts';
-import { chooseLane, enqueueEndpointJobs } from '../../endpoints/endpoint-jobs.ts';
+import { announcePolledEndpoints, chooseLane, enqueueEndpointJobs } from '../../endpoints/endpoint-jobs.ts';
 import { MAX_DELIVERIES_REMOVED, REMOVE_BY_OWNERS } from '../../endpoints/endpoints-sql.ts';
 import type { KeyLimits } from '../../endpoints/key-limits.ts';
 import type { EndpointOwners } from '../../endpoints/owners.ts';
@@ -21,9 +21,11 @@ import {
   createInsertParameters,
   divideByReader,
   INSERT_ROWS,
+  listPolled,
   type Result,
 } from './delivery-batches.ts';
-import { INSERT_DELIVERIES, INSERT_DELIVERIES_OF_CLAIMED } from './insert-deliveries-sql.ts';
+import { type EventLog, insertClaimedEventsSql } from './event-log.ts';
+import { createInsertStatement } from './insert-deliveries-sql.ts';
 import {
   listChangedFields,
   type OutgoingEvent,
@@ -82,7 +84,14 @@ function announceDeliveries(
 ) {
   const counts = { events, endpoints: endpoints.size, deliveries, deferredEvents };
   logWork('webhook fan-out', { outcome: 'done', ...counts, durationMs: elapsed() }, { sampled: true });
-  const lanes = Array.from(endpoints.values(), ({ id, ownerId, slow }) => ({
+  const [polled, pushed] = [true, false].map((isPolled) =>
+    [...endpoints.values()].filter((one) => one.polled === isPolled),
+  );
+  announcePolledEndpoints(
+    queues,
+    polled!.map(({ id }) => id),
+  );
+  const lanes = pushed!.map(({ id, ownerId, slow }) => ({
     id,
     owner: ownerId,
     lane: chooseLane(slow),
@@ -90,13 +99,36 @@ function announceDeliveries(
   return enqueueEndpointJobs(queues, lanes);
 }
 
-/** Creates the fan-out, which turns events into deliveries for the endpoints whose owners may read them. */
+/** Whether this is the first outbox row of its event. Another one is the rest of an event with many endpoints, and has been kept before. */
+const isFirstRow = ({ payload }: OutboxRow) => (payload as Partial<OwnPayload>).after === undefined;
+
+/**
+ * Makes a statement of prepared work store the events, too.
+ *
+ * @param insert the statement that inserts deliveries; undefined if there are none
+ * @param kept the parameters of `insertClaimedEventsSql`; undefined if events are not kept
+ * @returns undefined if there is nothing to store
+ */
+function addKeptEvents(insert: ReturnType<typeof createInsertStatement> | undefined, kept: unknown[] | undefined) {
+  if (kept === undefined) return insert;
+  if (insert === undefined) return { name: 'webhook_events_keep', text: insertClaimedEventsSql(1), values: kept };
+  const { name, values } = insert;
+  const also = insertClaimedEventsSql(values.length + 1);
+  return { ...insert, name: `${name}_and_events`, also, values: [...values, ...kept] };
+}
+
+/**
+ * Creates the fan-out, which turns events into deliveries for the endpoints whose owners may read them.
+ *
+ * @param eventLog keeps the events; undefined if they are not kept
+ */
 export function createFanOut(
   host: Host,
   owners: EndpointOwners,
   settings: WebhookSettings,
   deleted: Pick<DeletedRecords, 'keep'>,
   limits: Pick<KeyLimits, 'findReadLimit'>,
+  eventLog: EventLog | undefined,
 ): OutboxConsumer {
   const { users } = owners;
   const gateways = gatewaysByName(host.resources);
@@ -117,11 +149,7 @@ export function createFanOut(
     const { pageOf, readers } = await readCandidates(events, tx);
     const batch = divideByReader(events, pageOf);
     for await (const rows of createDeliveries(deliveriesOfOwner, batch, readers, result))
-      await tx.write({
-        name: 'webhook_deliveries_insert',
-        text: INSERT_DELIVERIES,
-        values: createInsertParameters(rows),
-      });
+      await tx.write(createInsertStatement(createInsertParameters(rows), listPolled(rows, result), false));
     return batch.unfinished;
   }
 
@@ -135,6 +163,10 @@ export function createFanOut(
       await deleted.keep(sent, tx);
       const events = sent.map((row) => readOutgoingEvent(row, gateways));
       const result: Result = { deliveries: 0, endpoints: new Map() };
+      await eventLog?.keep(
+        events.filter((_, i) => isFirstRow(sent[i]!)),
+        tx,
+      );
       const unfinished: Batch['unfinished'] = [];
       for (const list of Map.groupBy(events, (event) => event.after).values())
         unfinished.push(...(await storeDeliveries(list, tx, result)));
@@ -147,8 +179,7 @@ export function createFanOut(
     },
     preparation: {
       // Deletions also store a copy of the record, or remove endpoints. The rest of an event with many endpoints begins in the middle.
-      canPrepare: (row) =>
-        row.name !== `${row.resource}.deleted` && (row.payload as Partial<OwnPayload>).after === undefined,
+      canPrepare: (row) => row.name !== `${row.resource}.deleted` && isFirstRow(row),
       async prepare(rows, executor) {
         const elapsed = startTimer();
         const events = rows.map((row) => readOutgoingEvent(row, gateways));
@@ -157,13 +188,12 @@ export function createFanOut(
         const result: Result = { deliveries: 0, endpoints: new Map() };
         if (batch.unfinished.length > 0 || batch.size > INSERT_ROWS) return undefined;
         const [deliveries] = await Array.fromAsync(createDeliveries(deliveriesOfOwner, batch, readers, result));
-        if (deliveries === undefined) return { statement: undefined };
+        const insert =
+          deliveries && createInsertStatement(createInsertParameters(deliveries), listPolled(deliveries, result), true);
+        const statement = addKeptEvents(insert, eventLog?.createParameters(events));
+        if (deliveries === undefined) return { statement };
         return {
-          statement: {
-            name: 'webhook_deliveries_insert',
-            text: INSERT_DELIVERIES_OF_CLAIMED,
-            values: createInsertParameters(deliveries),
-          },
+          statement,
           afterCommit: () => announceDeliveries(reports, events.length, result, 0, elapsed),
         };
       },

@@ -12,16 +12,18 @@ import {
   type StoredRecord,
   snakeCase,
 } from '../../../../extension/index.ts';
+import type { WebhookSettings } from '../../settings/settings.ts';
 
 /**
- * Stores copies of deleted records, unless there are no endpoints. Arrays: $1 deletion events, $2 resources, $3 ids of the records,
- * $4 their owners, $5 the records as JSON, or $6 as ciphertext.
+ * Stores copies of deleted records. Arrays: $1 deletion events, $2 resources, $3 ids of the records, $4 their owners, $5 the records as
+ * JSON, or $6 as ciphertext.
  */
-const INSERT_DELETED = `
+const insertDeletedSql = (condition: string) => `
   insert into webhook_deleted_records (id, resource, record_id, owner_id, record, encrypted_record)
   select r.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::jsonb[], $6::text[]) as r
-  where exists (select from webhook_endpoints where removed_at is null)
+  where ${condition}
   on conflict (id) do nothing`;
+const HAS_ENDPOINTS = 'exists (select from webhook_endpoints where removed_at is null)';
 
 const KEPT = `
   select d.resource, d.id, d.record, d.encrypted_record, d.record_id
@@ -84,27 +86,38 @@ function encryptedFieldsOf({ declaration }: ResourceGateway): [name: string, col
 // A viewer without roles: if access to a resource ignores the record for this viewer, it does so for all viewers.
 const VIEWER_WITHOUT_ROLES = { id: '', roles: [] };
 
-/** Creates the functions that convert deleted records to their stored form and back. */
-function createRecordCodec(
+/**
+ * Creates the functions that convert records of events to their stored form and back.
+ *
+ * @param toContext returns the encryption context for the record of an event
+ */
+export function createRecordCodec(
   { keyring, log }: Pick<Host, 'keyring' | 'log'>,
   gateways: ReadonlyMap<string, ResourceGateway>,
+  toContext: (eventId: string) => string,
 ) {
-  /** Encodes a deleted record. With encrypted values, encrypts it as a whole: a key rotation does not reach ciphertexts inside JSON. */
-  function encodeRecord(row: OutboxRow): [record: string | null, encrypted: string | null] {
-    const gateway = gateways.get(row.resource!)!;
-    const columns = row.payload.record as Record<string, unknown>;
+  /**
+   * Encodes the record of an event. With encrypted values, encrypts it as a whole: a key rotation does not reach ciphertexts inside JSON.
+   *
+   * @param columns the record as stored in the outbox
+   */
+  function encodeRecord(
+    gateway: ResourceGateway,
+    columns: Record<string, unknown>,
+    eventId: string,
+  ): [record: string | null, encrypted: string | null] {
     const encrypted = encryptedFieldsOf(gateway).filter(([, column]) => (columns[column] ?? null) !== null);
     if (encrypted.length === 0) return [JSON.stringify(columns), null];
     const record = gateway.fromOutbox(columns);
     const opened = Object.fromEntries(encrypted.map(([name, column]) => [column, record[name] ?? null]));
-    return [null, keyring.encrypt(JSON.stringify({ ...columns, ...opened }), recordEncryptionContext(row.eventId))];
+    return [null, keyring.encrypt(JSON.stringify({ ...columns, ...opened }), toContext(eventId))];
   }
 
   function decodeRecord([resource, eventId, plain, encrypted]: Row): DeletedRecord {
     const gateway = gateways.get(resource)!;
     const { name } = gateway;
     if (encrypted === null) return { resource: name, record: gateway.fromOutbox(plain!) };
-    const columns: Record<string, unknown> = JSON.parse(keyring.decrypt(encrypted, recordEncryptionContext(eventId)));
+    const columns: Record<string, unknown> = JSON.parse(keyring.decrypt(encrypted, toContext(eventId)));
     for (const [name, column] of encryptedFieldsOf(gateway)) {
       columns[column] = gateway.toColumn(name, columns[column], columns.id as string);
     }
@@ -117,7 +130,10 @@ function createRecordCodec(
     } catch (error) {
       if (!(error instanceof DecryptionError)) throw error;
       const [resource, event] = row;
-      log.error({ err: error, resource, event }, 'a deleted record cannot be decrypted; it is not readable');
+      log.error(
+        { err: error, resource, event },
+        'the stored record of an event cannot be decrypted; it is not readable',
+      );
       return [];
     }
   }
@@ -125,15 +141,14 @@ function createRecordCodec(
   return { encodeRecord, decodeRecordOrLog };
 }
 
-/** Creates the store of deleted records. */
-export function createDeletedRecords({
-  database,
-  keyring,
-  resources,
-  log,
-}: Pick<Host, 'database' | 'keyring' | 'resources' | 'log'>): DeletedRecords {
+/** Creates the store of deleted records. Without kept events, it stores nothing while there are no endpoints. */
+export function createDeletedRecords(
+  { database, keyring, resources, log }: Pick<Host, 'database' | 'keyring' | 'resources' | 'log'>,
+  { keepEventsDays }: Pick<WebhookSettings, 'keepEventsDays'>,
+): DeletedRecords {
   const gateways = gatewaysByName(resources);
-  const { encodeRecord, decodeRecordOrLog } = createRecordCodec({ keyring, log }, gateways);
+  const { encodeRecord, decodeRecordOrLog } = createRecordCodec({ keyring, log }, gateways, recordEncryptionContext);
+  const insertText = insertDeletedSql(keepEventsDays > 0 ? 'true' : HAS_ENDPOINTS);
 
   /** Whether copies of a resource's records are needed: only if its policies, scope filter or field visibility read the record. */
   const needsDeletedCopy = ({ name, resource }: OutboxRow) =>
@@ -145,7 +160,9 @@ export function createDeletedRecords({
     async keep(rows, tx) {
       const kept = rows.filter(needsDeletedCopy);
       if (kept.length === 0) return;
-      const records = kept.map(encodeRecord);
+      const records = kept.map(({ resource, payload, eventId }) =>
+        encodeRecord(gateways.get(resource!)!, payload.record as Record<string, unknown>, eventId),
+      );
       const owners = kept.map(({ resource, payload }) => {
         const gateway = gateways.get(resource!)!;
         return gateway.ownerOf(gateway.fromOutbox(payload.record as Record<string, unknown>));
@@ -158,7 +175,7 @@ export function createDeletedRecords({
         records.map(([record]) => record),
         records.map(([, encrypted]) => encrypted),
       ];
-      await tx.write({ name: 'webhook_deleted_insert', text: INSERT_DELETED, values });
+      await tx.write({ name: 'webhook_deleted_insert', text: insertText, values });
     },
 
     async read(records) {

@@ -43,7 +43,7 @@ const KNOWN_AND_RECENT = `
  */
 function pendingEndpointsSql(owners: OwnersSql, page: string): string {
   return `${page}
-  select p.endpoint_id, coalesce(e.slow, false), coalesce(${mayReceiveSql(owners, '$3')}, false),
+  select p.endpoint_id, coalesce(e.slow, false), coalesce(e.delivery = 'push' and ${mayReceiveSql(owners, '$3')}, false),
     floor(extract(epoch from now() - p.next_attempt_at) * 1000)::bigint, e.owner_id,
     least(p.next_attempt_at, now()), p.is_cut
   from page p left join webhook_endpoints e on e.id = p.endpoint_id left join ${owners.table} u on u.id = e.owner_id

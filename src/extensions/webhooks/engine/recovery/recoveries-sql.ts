@@ -120,7 +120,8 @@ export function recoverPageSql(owners: OwnersSql, isKeptCondition: string): stri
   with seen as materialized (
     select after_at, after_id from webhook_recoveries where id = $1
   ), r as (
-    select r.*, coalesce(e.slow, false) as slow, e.owner_id, coalesce(${mayReceiveSql(owners, '$3')}, false) as open
+    select r.*, coalesce(e.slow, false) as slow, coalesce(e.delivery = 'poll', false) as polled, e.owner_id,
+      coalesce(${mayReceiveSql(owners, '$3')}, false) as open
     from webhook_recoveries r left join webhook_endpoints e on e.id = r.endpoint_id left join ${owners.table} u on u.id = e.owner_id
     where r.id = $1 and r.status = 'running' for update of r skip locked
   ), waiting as (
@@ -155,7 +156,7 @@ export function recoverPageSql(owners: OwnersSql, isKeptCondition: string): stri
       status = case when not t.open then 'stopped' when t.ready and done.handled < $2 then 'finished' else 'running' end,
       finished_at = case when not t.open or (t.ready and done.handled < $2) then now() end
     from current t, done where w.id = t.id
-    returning t.slow, t.owner_id, done.sent, t.ready and done.handled = $2 as more, ${RECOVERY_COLUMNS.map((column) => `w.${column}`).join(', ')}
+    returning t.slow, t.owner_id, t.polled, done.sent, t.ready and done.handled = $2 as more, ${RECOVERY_COLUMNS.map((column) => `w.${column}`).join(', ')}
   )
   select * from moved`;
 }

@@ -1,6 +1,6 @@
 import { createRetentionSweep, DAY_MS, type Host, newId, type Sweep } from '../../../../extension/index.ts';
 import { isKeptSql } from '../../deliveries/deliveries-sql.ts';
-import { chooseLane, enqueueEndpointJobs } from '../../endpoints/endpoint-jobs.ts';
+import { announcePolledEndpoints, chooseLane, enqueueEndpointJobs } from '../../endpoints/endpoint-jobs.ts';
 import { ownersSql } from '../../endpoints/endpoints-sql.ts';
 import type { OwnerTables } from '../../endpoints/owners.ts';
 import { listGlobalRoles, type WebhookSettings } from '../../settings/settings.ts';
@@ -19,7 +19,7 @@ import {
 const PAGE_SIZE = 500;
 const RECOVERIES_AT_ONCE = 100;
 
-type PageRow = [slow: boolean, owner: string, sent: number, more: boolean, ...RecoveryRow];
+type PageRow = [slow: boolean, owner: string, polled: boolean, sent: number, more: boolean, ...RecoveryRow];
 
 /** Resends failed deliveries page by page. If a process dies, the sweep of any relay continues the recoveries that it ran. */
 export interface Recoveries {
@@ -50,8 +50,9 @@ export function createRecoveries(
   const resendPage: Recoveries['resendPage'] = async (id) => {
     const [row] = await database.write<PageRow>({ name: 'webhook_recover', text, values: [id, PAGE_SIZE, roles] });
     if (row === undefined) return undefined;
-    const [slow, owner, sent, more, ...recovery] = row;
-    if (sent > 0) await enqueueEndpointJobs(queues, [{ id: recovery[1], owner, lane: chooseLane(slow) }]);
+    const [slow, owner, polled, sent, more, ...recovery] = row;
+    if (polled) announcePolledEndpoints(queues, [recovery[1]]);
+    else if (sent > 0) await enqueueEndpointJobs(queues, [{ id: recovery[1], owner, lane: chooseLane(slow) }]);
     return { recovery, sent, more };
   };
 

@@ -107,8 +107,11 @@ export function createRetentionSweeps(
   const removeOwnerlessText = removeOwnerlessSql(ownersSql(owners));
   const keepMs = settings.keepDeliveriesDays * DAY_MS;
   const partitions = { table: 'webhook_delivery_log', column: 'finished_at', keepMs };
-  // Copies of deleted records: a delivery may use the whole schedule, with waits up to 20% longer, and then stay in the log.
-  const keepDeletedMs = keepMs + 1.2 * settings.retrySchedule.reduce((sum, wait) => sum + wait, 0);
+  const keepEventsMs = settings.keepEventsDays * DAY_MS;
+  const keptEvents = { table: 'webhook_event_log', column: 'created_at', keepMs: keepEventsMs };
+  // Copies of deleted records: a backfill may create a delivery when the event is old. The delivery may use the whole schedule, with waits up to
+  // 20% longer, and then stay in the log.
+  const keepDeletedMs = keepEventsMs + keepMs + 1.2 * settings.retrySchedule.reduce((sum, wait) => sum + wait, 0);
   const keepDeleted = `${keepDeletedMs} * interval '1 millisecond'`;
 
   /** Deletes pending deliveries of endpoints that stay disabled, after the retention period of finished deliveries. */
@@ -133,6 +136,15 @@ export function createRetentionSweeps(
     }),
     createPartitionSweep(database, log, { name: 'webhooks: delivery log', everyMs: settings.cleanMs, partitions }),
     createEarlierDeliveriesSweep({ database, log }, partitions),
+    ...(keepEventsMs > 0
+      ? [
+          createPartitionSweep(database, log, {
+            name: 'webhooks: event log',
+            everyMs: settings.cleanMs,
+            partitions: keptEvents,
+          }),
+        ]
+      : []),
     createRetentionSweep(database, {
       name: 'webhooks: copies of deleted records, removed endpoints',
       everyMs: settings.cleanMs,
