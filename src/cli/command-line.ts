@@ -8,6 +8,7 @@ import { addDevCommand } from './dev/index.ts';
 import { addDoctorCommand } from './doctor/index.ts';
 import { addJobsCommand } from './jobs.ts';
 import { addKeysCommand } from './keys.ts';
+import { addListenCommand } from './listen/index.ts';
 import { addMigrateCommand, addMigrationCommand } from './migration/index.ts';
 import { addNormalizeCommand } from './normalize.ts';
 import { addPrivacyCommand } from './privacy.ts';
@@ -83,6 +84,8 @@ function createProgram(openApp: AppOpener): Command {
   addDoctorCommand(program, openApp);
   addCodemodCommand(program);
   addAppOption(program);
+  // Its `--app` is an address.
+  addListenCommand(program);
   addTestCommand(program);
   formatUsageErrors(program);
   return program;

@@ -29,6 +29,15 @@ interface RetryOptions {
   json?: boolean;
 }
 
+interface BackfillOptions {
+  endpoint: string;
+  /** ISO 8601. */
+  since: string;
+  /** ISO 8601. Undefined: now. */
+  until?: string;
+  json?: boolean;
+}
+
 interface DrainOptions {
   /** In ms. */
   timeout: number;
@@ -99,7 +108,8 @@ function formatShare(rate: number | null): string {
 }
 
 /** Formats the output of `status`. */
-function statusLines({ endpoints, queue, failed, attempts, recentMs, last24Hours, worst }: WebhookStatus): string[] {
+function statusLines(found: WebhookStatus): string[] {
+  const { endpoints, queue, unfetched, failed, attempts, recentMs, last24Hours, worst } = found;
   const results = Object.entries(attempts).map(([result, count]) => [
     stripControlCharacters(result),
     formatCount(count),
@@ -112,11 +122,17 @@ function statusLines({ endpoints, queue, failed, attempts, recentMs, last24Hours
     one.oldestMs === null ? '-' : formatDuration(one.oldestMs),
     formatCount(one.retrying),
     formatCount(one.failed),
+    formatCount(one.unfetched),
     stripControlCharacters(one.lastError ?? '-'),
   ]);
   return [
     `Endpoints: ${describeEndpoints(endpoints)}.`,
     `Queue: ${queueLine(queue)}.`,
+    ...(unfetched.messages > 0
+      ? [
+          `Polled: ${pluralize(unfetched.messages, 'message waits', 'messages wait')} to be fetched${describeOldest(unfetched.oldestMs)}.`,
+        ]
+      : []),
     `Log: ${pluralize(failed, 'delivery', 'deliveries')} failed every attempt (to send them again: npx belfry webhooks retry).`,
     `Last 24 h: ${lastDayLine(last24Hours)}.`,
     '',
@@ -130,7 +146,7 @@ function statusLines({ endpoints, queue, failed, attempts, recentMs, last24Hours
           '',
           'Endpoints with the most work:',
           ...alignColumns(
-            [['id', 'host', 'status', 'due', 'oldest', 'retrying', 'failed', 'last error'], ...rows],
+            [['id', 'host', 'status', 'due', 'oldest', 'retrying', 'failed', 'to fetch', 'last error'], ...rows],
             '  ',
           ),
         ]),
@@ -164,6 +180,21 @@ async function retry(webhooks: WebhookOperations, { endpoint, since, json }: Ret
   const recovered = await webhooks.recoverFailed({ endpoint, since });
   console.log(json ? JSON.stringify(recovered) : retryLines(recovered).join('\n'));
   if (!recovered.every(({ state }) => state === 'begun')) throw new ReportedFailure();
+}
+
+const BACKFILL_TEXTS = {
+  begun: 'gets the kept events that it has missed',
+  disabled: 'is disabled; its owner must enable it first',
+  missing: 'does not exist',
+  busy: 'has an unfinished backfill; try again when that has finished, or resume or cancel it',
+};
+
+/** Starts a backfill, which the relay carries out. */
+async function backfill(webhooks: WebhookOperations, { endpoint, since, until, json }: BackfillOptions): Promise<void> {
+  const begun = await webhooks.backfill({ endpoint, since, until });
+  const id = begun.id === null ? '' : ` (backfill ${begun.id})`;
+  console.log(json ? JSON.stringify(begun) : `${endpoint} ${BACKFILL_TEXTS[begun.state]}${id}`);
+  if (begun.state !== 'begun') throw new ReportedFailure();
 }
 
 /** Waits until no delivery is due or in flight. Deliveries that wait for their next attempt do not count. */
@@ -227,6 +258,20 @@ export function addWebhooksCommand(program: Command, openApp: AppOpener): void {
         command.error('error: --endpoint or --since is missing.');
       return run(command, true, (operations) => retry(operations, options));
     });
+  webhooks
+    .command('backfill')
+    .description('Send an endpoint the kept events that it has missed')
+    .requiredOption('--endpoint <id>', 'The endpoint', parseEndpoint)
+    .requiredOption(
+      '--since <time>',
+      'Events of the last 2h or 1d, or since a time: 2030-01-31 or 2030-01-31T12:00:00Z',
+      parseTime,
+    )
+    .option('--until <time>', 'Only events until then, in the same form. Default: now', parseTime)
+    .option('--json', 'Print JSON')
+    .action((options: BackfillOptions, command: Command) =>
+      run(command, true, (operations) => backfill(operations, options)),
+    );
   webhooks
     .command('drain')
     .description('Wait until no delivery is due or in flight')
