@@ -18,7 +18,15 @@ export { showError, showToast } from '../kit/toasts.tsx';
 export { call, callApp, download, type PageMeta, readStored, readStream, readToken } from './api.ts';
 export { DataTable, type TableColumn } from './components/data-table.tsx';
 export { allowLeaving, useLeaveGuard } from './components/leave-guard.ts';
-export { chosenParams, FilterForm, Listing, SelectFilter, UserFilter, useSearchField } from './components/listing.tsx';
+export {
+  chosenParams,
+  FilterForm,
+  Listing,
+  RecordFilter,
+  SelectFilter,
+  UserFilter,
+  useSearchField,
+} from './components/listing.tsx';
 export { type Load, Loaded, LoadMore, Pager, type Pages, useLoaded, usePages } from './components/loading.tsx';
 export { Menu } from './components/menu.tsx';
 export { Page, TabLayout, type TabSection } from './components/page-parts.tsx';

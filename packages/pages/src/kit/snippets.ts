@@ -4,21 +4,15 @@ const quoteForShell = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 function nodeSnippet(variable: string, key: string): string {
   return `// npm install @belfry/verify-webhook express; ${variable}=${key}
 import express from 'express';
-import { verifyWebhook, WebhookVerificationError } from '@belfry/verify-webhook';
+import { createWebhookHandler } from '@belfry/verify-webhook/express';
 
 const app = express();
 
 // The signature covers the raw body, so no JSON parser may run first.
-app.post('/hooks', express.raw({ type: 'application/json', limit: '2mb' }), (req, res) => {
-  try {
-    const event = verifyWebhook(process.env.${variable}, req.headers, req.body);
-    console.log(event.type, event.data);
-    res.status(204).end();
-  } catch (error) {
-    if (!(error instanceof WebhookVerificationError)) throw error;
-    res.status(400).end();
-  }
-});
+app.post('/hooks', createWebhookHandler({
+  secret: process.env.${variable},
+  onOther: (event) => console.log(event.type, event.data),
+}));
 
 app.listen(3000);
 `;
@@ -74,4 +68,16 @@ export function createSnippets(
     Python: pythonSnippet(secret),
     'curl, OpenSSL': shellSnippet(secret, url),
   };
+}
+
+/** Commands that fetch the messages of a polled endpoint. @param origin of the app */
+export function createPollSnippet(origin: string, endpointId: string): string {
+  return `export BELFRY_TOKEN=svc_ak_…
+npx belfry listen http://localhost:3000/hooks --app ${origin} --endpoint ${endpointId}
+
+# Or without Belfry: wait up to 30 seconds for messages, then acknowledge them with "meta.next".
+curl "${origin}/api/webhooks/${endpointId}/poll?wait=30" -H "authorization: Bearer $BELFRY_TOKEN"
+curl "${origin}/api/webhooks/${endpointId}/ack" -H "authorization: Bearer $BELFRY_TOKEN" \\
+  -H 'content-type: application/json' -d '{"cursor":"…"}'
+`;
 }

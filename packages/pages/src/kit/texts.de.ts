@@ -12,6 +12,7 @@ export const de: Texts = {
   copied: 'Kopiert',
   copyBlocked: 'Der Browser hat das Kopieren blockiert. Markieren Sie stattdessen den Text.',
   selected: 'Markiert: Drücken Sie Strg+C oder ⌘C',
+  role: { label: 'Rolle', hint: 'Der Endpunkt erhält, was Mitglieder mit dieser Rolle lesen dürfen.' },
   headers: {
     legend: 'Header',
     hint: 'Werden mit jeder Nachricht gesendet, zum Beispiel ein Schlüssel, den Ihr Server oder Gateway verlangt.',

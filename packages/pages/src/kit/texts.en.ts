@@ -10,6 +10,8 @@ export const en = {
   copied: 'Copied',
   copyBlocked: 'The browser blocked copying. Select the text instead.',
   selected: 'Selected: press Ctrl+C or ⌘C',
+  /** The role of a webhook endpoint of an organisation. */
+  role: { label: 'Role', hint: 'The endpoint gets what members with this role may read.' },
   /** Custom headers of a webhook endpoint. */
   headers: {
     legend: 'Headers',

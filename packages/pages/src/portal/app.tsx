@@ -46,7 +46,7 @@ function View({ link }: { link: PortalLink }) {
   if (only !== null)
     return <EndpointView key={only} id={only} section={first === only ? section : undefined} link={link} />;
   if (first === undefined) return <EndpointList maxEndpoints={link.maxEndpoints} />;
-  if (first === 'new') return <NewEndpoint includeGlobal={link.includeGlobal} />;
+  if (first === 'new') return <NewEndpoint link={link} />;
   return <EndpointView key={first} id={first} section={section} link={link} />;
 }
 

@@ -3,6 +3,7 @@ import type { HeaderChanges } from '../kit/header-editor.tsx';
 // What the routes of webhooks respond with, as far as the portal reads it.
 
 import type { EndpointFilter, FilterFields } from '../kit/filter/rows.ts';
+import type { EndpointRoles } from '../kit/role-field.tsx';
 
 /** `GET /portal`: what the link allows. */
 export interface PortalLink {
@@ -11,10 +12,12 @@ export interface PortalLink {
   endpointId: string | null;
   includeGlobal: boolean;
   /** The organisation whose endpoints the link reaches, and the role as which; null: those of a user. */
-  organisation: { name: string; as: string } | null;
+  organisation: { name: string; as: string; roles: EndpointRoles } | null;
   maxEndpoints: number;
   keepDeliveriesDays: number;
   secretGraceHours: number;
+  /** For how long backfills can send events; 0: there are no backfills. */
+  keepEventsDays: number;
 }
 
 interface RateLimit {
@@ -24,7 +27,8 @@ interface RateLimit {
 
 export interface Endpoint {
   id: string;
-  url: string;
+  /** Null if it is polled. */
+  url: string | null;
   events: string[];
   description?: string;
   enabled: boolean;
@@ -38,11 +42,17 @@ export interface Endpoint {
   updatedAt: string;
   /** Set if messages also carry a signature with a private key. */
   publicKey?: string;
+  /** The role as which the endpoint of an organisation reads. */
+  as?: string;
   /** The custom headers, with masked values. */
   headers?: Record<string, string>;
   filter: EndpointFilter | null;
   /** The first condition of the filter that cannot be used any more. */
   filterError: string | null;
+  delivery: 'push' | 'poll';
+  /** The messages of a polled endpoint that are not acknowledged, and since when the first of them waits. Not in lists. */
+  waiting?: number;
+  oldestWaitingAt?: string | null;
 }
 
 /** The response to a create and a rotation. */
@@ -50,15 +60,17 @@ export interface EndpointWithSecret extends Endpoint {
   secret: string;
 }
 
-/** The body of a request that creates or changes an endpoint. Changes contain neither `signing` nor `scope`. */
+/** The body of a request that creates or changes an endpoint. Changes contain none of `signing`, `scope` and `delivery`. */
 export interface EndpointInput {
-  url: string;
+  url?: string;
   description: string | null;
   events: string[];
-  ordered: boolean;
-  rateLimit: RateLimit | null;
+  ordered?: boolean;
+  rateLimit?: RateLimit | null;
+  delivery?: 'poll';
   signing?: string;
   scope?: string;
+  as?: string;
   headers?: HeaderChanges;
   /** Left out if it does not change. */
   filter?: EndpointFilter | null;
@@ -120,6 +132,15 @@ interface PeriodStatistics {
 export type Period = 'last24Hours' | 'last14Days';
 
 export type Statistics = Record<Period, PeriodStatistics>;
+
+/** The sending of events that an endpoint has missed. */
+export interface Backfill {
+  id: string;
+  status: 'running' | 'paused' | 'finished' | 'cancelled' | 'stopped';
+  sent: number;
+  /** When the last handled event happened. */
+  reachedAt: string;
+}
 
 /** Why an event was or was not delivered to an endpoint. */
 export interface Explanation {

@@ -59,6 +59,8 @@ export const en = {
     noSuccess: 'No successful delivery yet.',
     failure: 'Last failure {time}.',
     failureWithCause: 'Last failure {time}: {cause}.',
+    waiting: (messages: string) => `Messages to fetch: ${messages}, the first since {time}.`,
+    role: (role: string) => `It gets what members with the role ${role} may read.`,
   },
   endpoint: {
     sections: 'Sections of the endpoint',
@@ -66,6 +68,7 @@ export const en = {
     statistics: 'Statistics',
     tools: 'Test and repair',
     verify: 'Verify signatures',
+    fetch: 'Fetch and verify',
     settings: 'Settings',
     missing: 'This endpoint does not exist',
     notLoaded: 'The endpoint cannot be loaded',
@@ -74,6 +77,10 @@ export const en = {
   form: {
     url: 'URL',
     urlHint: 'The address of your server that receives the events.',
+    delivery: 'Delivery',
+    push: 'Push: to a URL',
+    poll: 'Poll: your server fetches the messages',
+    pollHint: 'For servers without a public address.',
     description: 'Description (optional)',
     advanced: 'Advanced',
     ordered: 'Deliver in order',
@@ -118,7 +125,7 @@ export const en = {
     /** In the order in which they are offered as filters. */
     states: { succeeded: 'Succeeded', failed: 'Failed', pending: 'Waiting', sending: 'Sending' },
     responseStatus: (status: number) => `Status ${status}`,
-    noWorker: 'No worker has sent it yet.',
+    notSent: 'Not sent or fetched yet.',
     error: 'Error:',
     nextAttempt: 'Next attempt {time}.',
     attempts: 'Attempts',
@@ -156,6 +163,12 @@ export const en = {
     label: 'the secret',
     stored: 'I have stored it',
   },
+  poll: {
+    title: 'Polled endpoint',
+    heading: 'Fetch messages',
+    text: 'Fetch messages with {poll} and acknowledge them with {ack}. On your own machine, {listen} does both:',
+    codeLabel: 'Commands that fetch messages',
+  },
   verify: {
     heading: 'Verify each request',
     text: 'Only the server and you know the secret, so a valid signature proves that a request is genuine. The format is {format}. Respond with any 2xx before you process the event, and skip a {id} that you have processed.',
@@ -188,6 +201,7 @@ export const en = {
     test: {
       heading: 'Send a test',
       text: 'Sends the event {event} now and shows the response of your server.',
+      polledText: 'Adds the event {event} to the messages that your server fetches.',
       submit: 'Send a test',
     },
     recovery: {
@@ -200,6 +214,28 @@ export const en = {
       progress: (state: string, resent: string, total: string) =>
         `${state}: ${resent} of ${total} deliveries are on their way again.`,
       progressLabel: 'Progress of the recovery',
+    },
+    backfill: {
+      heading: 'Backfill missed events',
+      text: 'Sends events that happened before the endpoint was created, or while it was disabled. Events that the endpoint has got are not sent again.',
+      since: 'From',
+      until: 'Until',
+      untilHint: 'Leave empty for now.',
+      hint: (days: number) => `Events are kept for ${days} ${days === 1 ? 'day' : 'days'}.`,
+      events: 'Events',
+      submit: 'Backfill',
+      states: {
+        running: 'Running',
+        paused: 'Paused',
+        finished: 'Finished',
+        cancelled: 'Cancelled',
+        stopped: 'Stopped: the endpoint was disabled',
+      },
+      progress: (state: string, sent: string) => `${state}. Events on their way: ${sent}.`,
+      reached: 'Reached: {time}',
+      pause: 'Pause',
+      resume: 'Resume',
+      cancel: 'Cancel',
     },
     explain: {
       heading: 'Why was an event not delivered?',

@@ -117,19 +117,22 @@ export function SelectFilter({
 /** A filter by user, in an app with accounts. */
 export function UserFilter({ name, label }: { name: string; label: string }) {
   const users = userResource();
-  const id = `filter-${name}`;
+  return users && <RecordFilter name={name} label={label} resource={users.name} />;
+}
+
+/** A filter by a record. @param props `resource`: the name of its resource */
+export function RecordFilter({ name, label, resource }: { name: string; label: string; resource: string }) {
+  const id = `filter-${resource}-${name}`;
   return (
-    users && (
-      <div class="form-field">
-        <label for={id}>{label}</label>
-        <ReferencePicker
-          id={id}
-          resource={users.name}
-          value={place.value.params.get(name)}
-          onChange={(chosen) => setFilters({ [name]: chosen })}
-        />
-      </div>
-    )
+    <div class="form-field">
+      <label for={id}>{label}</label>
+      <ReferencePicker
+        id={id}
+        resource={resource}
+        value={place.value.params.get(name)}
+        onChange={(chosen) => setFilters({ [name]: chosen })}
+      />
+    </div>
   );
 }
 

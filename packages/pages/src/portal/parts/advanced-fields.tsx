@@ -1,6 +1,7 @@
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { FormField } from '../../kit/form-field.tsx';
 import { HeaderEditor, type HeaderRows } from '../../kit/header-editor.tsx';
+import { type EndpointRoles, RoleField } from '../../kit/role-field.tsx';
 import type { Endpoint } from '../responses.ts';
 import { texts } from '../texts.ts';
 
@@ -35,29 +36,52 @@ function KindFields({ includeGlobal }: { includeGlobal: boolean }) {
 /** The fields that most endpoints leave as they are. */
 export function AdvancedFields({
   endpoint,
+  isPolled,
   includeGlobal,
+  roles,
   limitError,
   headers,
   errors,
   onHeadersChange,
 }: {
   endpoint: Endpoint | undefined;
+  isPolled: boolean;
   includeGlobal: boolean;
+  /** Those that the link may give to endpoints of an organisation; undefined: the endpoint belongs to a user. */
+  roles: EndpointRoles | undefined;
   limitError: string | undefined;
   headers: HeaderRows;
   errors: Readonly<Record<string, string>>;
   onHeadersChange: () => void;
 }) {
-  const { limit, windowSeconds } = endpoint?.rateLimit ?? {};
   const hasError = limitError !== undefined || Object.keys(errors).some((name) => /^headers(\.|$)/.test(name));
   const element = useRef<HTMLDetailsElement>(null);
   // Stays open when the error is gone.
   useLayoutEffect(() => {
     if (hasError && element.current) element.current.open = true;
   }, [hasError]);
+  // A polled endpoint that exists has only its role to change here.
+  if (isPolled && endpoint !== undefined && roles === undefined) return undefined;
   return (
     <details class="advanced" ref={element}>
       <summary>{texts.form.advanced}</summary>
+      {!isPolled && (
+        <>
+          <PaceFields endpoint={endpoint} limitError={limitError} />
+          <HeaderEditor form="endpoint" headers={headers} errors={errors} onChange={onHeadersChange} />
+        </>
+      )}
+      {roles && <RoleField form="endpoint" roles={roles} value={endpoint?.as} />}
+      {endpoint === undefined && <KindFields includeGlobal={includeGlobal} />}
+    </details>
+  );
+}
+
+/** In which order and how fast messages are sent. */
+function PaceFields({ endpoint, limitError }: { endpoint: Endpoint | undefined; limitError: string | undefined }) {
+  const { limit, windowSeconds } = endpoint?.rateLimit ?? {};
+  return (
+    <>
       <label class="check">
         <input type="checkbox" name="ordered" defaultChecked={endpoint?.ordered ?? false} />
         <span>
@@ -90,8 +114,6 @@ export function AdvancedFields({
           </div>
         )}
       </FormField>
-      <HeaderEditor form="endpoint" headers={headers} errors={errors} onChange={onHeadersChange} />
-      {endpoint === undefined && <KindFields includeGlobal={includeGlobal} />}
-    </details>
+    </>
   );
 }

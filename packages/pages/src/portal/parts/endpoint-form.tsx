@@ -5,6 +5,7 @@ import type { FilterTestResult } from '../../kit/filter/test.tsx';
 import { FormField } from '../../kit/form-field.tsx';
 import { useHeaderRows } from '../../kit/header-editor.tsx';
 import type { RequestError } from '../../kit/request.ts';
+import { type EndpointRoles, readRole } from '../../kit/role-field.tsx';
 import type { Endpoint, EndpointInput, EventSchema } from '../responses.ts';
 import { send } from '../session.ts';
 import { texts } from '../texts.ts';
@@ -20,38 +21,78 @@ const FIELDS = ['url', 'description', 'events', 'rateLimit', 'headers', 'filter'
 const readText = (form: FormData, name: string) => String(form.get(name) ?? '');
 
 /** Reads the controls of the form, which have the names of the fields. The events, the headers and the filter are not among them. */
-function readValues(form: HTMLFormElement): Omit<EndpointInput, 'events' | 'headers' | 'filter'> {
+function readValues(
+  form: HTMLFormElement,
+  isPolled: boolean,
+  endpoint: Endpoint | undefined,
+): Omit<EndpointInput, 'events' | 'headers' | 'filter'> {
   const data = new FormData(form);
   const limit = readText(data, 'rateLimit.limit');
   const windowSeconds = Number(data.get('rateLimit.windowSeconds')) || DEFAULT_WINDOW_SECONDS;
-  return {
+  const pushed = {
     url: readText(data, 'url'),
-    description: readText(data, 'description') || null,
     ordered: data.has('ordered'),
     rateLimit: limit === '' ? null : { limit: Number(limit), windowSeconds },
+  };
+  return {
+    description: readText(data, 'description') || null,
+    ...(isPolled ? {} : pushed),
+    ...(isPolled && endpoint === undefined && { delivery: 'poll' as const }),
     ...(data.has('signing') && { signing: readText(data, 'signing') }),
     ...(data.has('scope') && { scope: readText(data, 'scope') }),
+    ...readRole(data, endpoint?.as),
   };
 }
 
-function MainFields({ endpoint, errors }: { endpoint: Endpoint | undefined; errors: Record<string, string> }) {
+function DeliveryField({ isPolled, onChange }: { isPolled: boolean; onChange: (isPolled: boolean) => void }) {
+  return (
+    <FormField
+      form="endpoint"
+      name="delivery"
+      label={texts.form.delivery}
+      hint={isPolled ? texts.form.pollHint : undefined}
+      errors={{}}
+    >
+      {(control) => (
+        <select
+          {...control}
+          value={isPolled ? 'poll' : 'push'}
+          onChange={({ currentTarget }) => onChange(currentTarget.value === 'poll')}
+        >
+          <option value="push">{texts.form.push}</option>
+          <option value="poll">{texts.form.poll}</option>
+        </select>
+      )}
+    </FormField>
+  );
+}
+
+interface MainFieldsProps {
+  endpoint: Endpoint | undefined;
+  errors: Record<string, string>;
+  isPolled: boolean;
+}
+
+function MainFields({ endpoint, errors, isPolled }: MainFieldsProps) {
   return (
     <>
-      <FormField form="endpoint" name="url" label={texts.form.url} hint={texts.form.urlHint} errors={errors}>
-        {(control) => (
-          <input
-            {...control}
-            name="url"
-            type="url"
-            inputmode="url"
-            autocomplete="url"
-            spellcheck={false}
-            required
-            placeholder="https://example.com/webhooks"
-            defaultValue={endpoint?.url ?? ''}
-          />
-        )}
-      </FormField>
+      {!isPolled && (
+        <FormField form="endpoint" name="url" label={texts.form.url} hint={texts.form.urlHint} errors={errors}>
+          {(control) => (
+            <input
+              {...control}
+              name="url"
+              type="url"
+              inputmode="url"
+              autocomplete="url"
+              spellcheck={false}
+              required
+              placeholder="https://example.com/webhooks"
+              defaultValue={endpoint?.url ?? ''}
+            />
+          )}
+        </FormField>
+      )}
       <FormField form="endpoint" name="description" label={texts.form.description} errors={errors}>
         {(control) => (
           <input {...control} name="description" maxlength={500} defaultValue={endpoint?.description ?? ''} />
@@ -85,6 +126,7 @@ function FilterField({
 export function EndpointForm({
   endpoint,
   includeGlobal = false,
+  roles,
   busy,
   error,
   label,
@@ -92,6 +134,8 @@ export function EndpointForm({
 }: {
   endpoint?: Endpoint;
   includeGlobal?: boolean;
+  /** Those that the link may give to endpoints of an organisation. */
+  roles?: EndpointRoles | undefined;
   busy: boolean;
   error: RequestError | undefined;
   label: string;
@@ -100,6 +144,7 @@ export function EndpointForm({
   const [events, setEvents] = useState(endpoint?.events ?? []);
   const headers = useHeaderRows(endpoint?.headers);
   const [rows, setRows] = useState(() => toRows(endpoint?.filter ?? null));
+  const [isPolled, setPolled] = useState(endpoint?.delivery === 'poll');
   const form = useRef<HTMLFormElement>(null);
   const { errors, errorOf, message, markChanged } = useFieldErrors(error, FIELDS);
   // Not `useEffect`, which runs after the next paint: a key pressed before then would reach the button.
@@ -109,9 +154,10 @@ export function EndpointForm({
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     if (form.current === null || headers.hasDuplicate) return;
-    const changed = headers.readChanges();
+    const changed = isPolled ? undefined : headers.readChanges();
     const filter = findChangedFilter(endpoint?.filter ?? null, rows);
-    onSubmit({ ...readValues(form.current), events, ...filter, ...(changed && { headers: changed }) });
+    const values = readValues(form.current, isPolled, endpoint);
+    onSubmit({ ...values, events, ...filter, ...(changed && { headers: changed }) });
   };
   return (
     <form
@@ -120,7 +166,8 @@ export function EndpointForm({
       ref={form}
       novalidate
     >
-      <MainFields endpoint={endpoint} errors={errors} />
+      {endpoint === undefined && <DeliveryField isPolled={isPolled} onChange={setPolled} />}
+      <MainFields endpoint={endpoint} errors={errors} isPolled={isPolled} />
       <EventPicker
         chosen={events}
         onChange={(chosen) => {
@@ -141,7 +188,9 @@ export function EndpointForm({
       />
       <AdvancedFields
         endpoint={endpoint}
+        isPolled={isPolled}
         includeGlobal={includeGlobal}
+        roles={roles}
         limitError={errorOf('rateLimit')}
         headers={headers}
         errors={errors}

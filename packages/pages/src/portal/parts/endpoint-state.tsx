@@ -1,4 +1,5 @@
 import { Time } from '../../kit/format.tsx';
+import { numberText } from '../../kit/numbers.ts';
 import { Status } from '../../kit/parts.tsx';
 import { richText } from '../../kit/rich-text.ts';
 import { ENDPOINT_KINDS } from '../../kit/states.ts';
@@ -11,7 +12,8 @@ export function StatusBadge({ endpoint: { status } }: { endpoint: Endpoint }) {
 
 /** The state of an endpoint in a sentence. */
 export function Health({ endpoint }: { endpoint: Endpoint }) {
-  const { status, disabledReason, lastSuccessAt, lastFailureAt, lastError, filterError } = endpoint;
+  const { status, disabledReason, lastSuccessAt, lastFailureAt, lastError, filterError, as, waiting, oldestWaitingAt } =
+    endpoint;
   const { health } = texts;
   return (
     <p class="soft health">
@@ -30,6 +32,10 @@ export function Health({ endpoint }: { endpoint: Endpoint }) {
           })}
         </span>
       )}
+      {waiting !== undefined && oldestWaitingAt && (
+        <span> {richText(health.waiting(numberText(waiting)), { time: <Time value={oldestWaitingAt} /> })}</span>
+      )}
+      {as && <span> {health.role(as)}</span>}
     </p>
   );
 }

@@ -95,7 +95,7 @@ export function DeliveryResult({ delivery }: { delivery: Delivery }) {
   return (
     <div class="result">
       <p>
-        <DeliveryBadge status={delivery.status} /> {summarize(delivery) || texts.deliveries.noWorker}
+        <DeliveryBadge status={delivery.status} /> {summarize(delivery) || texts.deliveries.notSent}
       </p>
       <DeliveryDetails delivery={delivery} />
     </div>

@@ -16,12 +16,12 @@ import { Tools } from './tools.tsx';
 
 const SECTIONS = ['deliveries', 'statistics', 'tools', 'verify', 'settings'] as const;
 
-function SectionLinks({ id, current }: { id: string; current: string }) {
+function SectionLinks({ endpoint: { id, delivery }, current }: { endpoint: Endpoint; current: string }) {
   return (
     <nav class="sections" aria-label={texts.endpoint.sections}>
       {SECTIONS.map((name) => (
         <a key={name} href={hrefOf(id, name)} aria-current={name === current ? 'page' : undefined}>
-          {texts.endpoint[name]}
+          {texts.endpoint[name === 'verify' && delivery === 'poll' ? 'fetch' : name]}
         </a>
       ))}
     </nav>
@@ -60,7 +60,7 @@ function LoadedEndpoint({ endpoint, section, link, onChange }: LoadedEndpointPro
   return (
     <>
       <div class="row spread top">
-        <Title>{endpoint.url}</Title>
+        <Title>{endpoint.url ?? texts.poll.title}</Title>
         <StatusBadge endpoint={endpoint} />
       </div>
       {endpoint.description && <p>{endpoint.description}</p>}
@@ -74,15 +74,20 @@ function LoadedEndpoint({ endpoint, section, link, onChange }: LoadedEndpointPro
       )}
       <Notice kind="bad">{error?.message}</Notice>
       <NewSecret id={id} />
-      <SectionLinks id={id} current={current} />
+      <SectionLinks endpoint={endpoint} current={current} />
       <div class="card section">
         {current === 'deliveries' && <Deliveries endpoint={endpoint} onSettled={refresh} />}
         {current === 'statistics' && <StatisticsSection id={id} />}
-        {current === 'tools' && <Tools endpoint={endpoint} keepDays={link.keepDeliveriesDays} onSent={refresh} />}
-        {current === 'verify' && <Verify endpoint={endpoint} />}
-        {current === 'settings' && (
-          <Settings endpoint={endpoint} graceHours={link.secretGraceHours} onChange={onChange} />
+        {current === 'tools' && (
+          <Tools
+            endpoint={endpoint}
+            keepDays={link.keepDeliveriesDays}
+            keepEventsDays={link.keepEventsDays}
+            onSent={refresh}
+          />
         )}
+        {current === 'verify' && <Verify endpoint={endpoint} />}
+        {current === 'settings' && <Settings endpoint={endpoint} link={link} onChange={onChange} />}
       </div>
     </>
   );

@@ -14,7 +14,7 @@ function EndpointCard({ endpoint }: { endpoint: Endpoint }) {
     <li class="card endpoint">
       <div class="row spread">
         <h2>
-          <a href={hrefOf(id)}>{url}</a>
+          <a href={hrefOf(id)}>{url ?? texts.poll.title}</a>
         </h2>
         <StatusBadge endpoint={endpoint} />
       </div>

@@ -2,14 +2,14 @@ import { texts as kitTexts } from '../../kit/texts.ts';
 import { EndpointForm } from '../parts/endpoint-form.tsx';
 import { Title } from '../parts/page.tsx';
 import { useAction } from '../parts/requests.ts';
-import type { EndpointInput, EndpointWithSecret } from '../responses.ts';
+import type { EndpointInput, EndpointWithSecret, PortalLink } from '../responses.ts';
 import { send } from '../session.ts';
 import { texts } from '../texts.ts';
 import { goTo, hrefOf } from '../window.ts';
 import { addSecret } from './secret.tsx';
 
 /** The page that creates an endpoint. */
-export function NewEndpoint({ includeGlobal }: { includeGlobal: boolean }) {
+export function NewEndpoint({ link }: { link: PortalLink }) {
   const { busy, error, run } = useAction();
   const create = (body: EndpointInput) =>
     run(async () => {
@@ -25,7 +25,8 @@ export function NewEndpoint({ includeGlobal }: { includeGlobal: boolean }) {
       <Title>{texts.addEndpoint}</Title>
       <div class="card">
         <EndpointForm
-          includeGlobal={includeGlobal}
+          includeGlobal={link.includeGlobal}
+          roles={link.organisation?.roles}
           busy={busy}
           error={error}
           label={texts.form.add}

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { Copyable } from '../../kit/copy.tsx';
 import { Choice } from '../../kit/parts.tsx';
 import { richText } from '../../kit/rich-text.ts';
-import { createSnippets, LANGUAGES, type Language } from '../../kit/snippets.ts';
+import { createPollSnippet, createSnippets, LANGUAGES, type Language } from '../../kit/snippets.ts';
 import type { Endpoint } from '../responses.ts';
 import { texts } from '../texts.ts';
 
@@ -35,12 +35,32 @@ export function NewSecret({ id }: { id: string }) {
   );
 }
 
+/** How to fetch the messages of a polled endpoint. */
+function PollingGuide({ id }: { id: string }) {
+  return (
+    <>
+      <h2>{texts.poll.heading}</h2>
+      <p>
+        {richText(texts.poll.text, {
+          poll: <code>GET /api/webhooks/{id}/poll</code>,
+          ack: <code>POST /api/webhooks/{id}/ack</code>,
+          listen: <code>belfry listen</code>,
+        })}
+      </p>
+      <Copyable block text={createPollSnippet(location.origin, id)} label={texts.poll.codeLabel} />
+    </>
+  );
+}
+
 /** Code that verifies signatures, with the data of the endpoint. */
 export function Verify({ endpoint }: { endpoint: Endpoint }) {
-  const snippets = createSnippets(endpoint, newSecrets.value[endpoint.id]);
+  const { id, url, publicKey } = endpoint;
+  const sample = { url: url ?? 'http://localhost:3000/hooks', ...(publicKey !== undefined && { publicKey }) };
+  const snippets = createSnippets(sample, newSecrets.value[id]);
   const [chosen, choose] = useState<Language>('Node.js');
   return (
     <>
+      {url === null && <PollingGuide id={id} />}
       <h2>{texts.verify.heading}</h2>
       <p>
         {richText(texts.verify.text, {

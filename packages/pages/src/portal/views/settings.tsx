@@ -3,7 +3,7 @@ import { ConfirmButton } from '../../kit/confirm-button.tsx';
 import { EndpointForm } from '../parts/endpoint-form.tsx';
 import { Notice } from '../parts/page.tsx';
 import { useAction } from '../parts/requests.ts';
-import type { Endpoint, EndpointInput, EndpointWithSecret } from '../responses.ts';
+import type { Endpoint, EndpointInput, EndpointWithSecret, PortalLink } from '../responses.ts';
 import { send } from '../session.ts';
 import { texts } from '../texts.ts';
 import { goTo } from '../window.ts';
@@ -88,11 +88,11 @@ function StatePart({ endpoint: { id, enabled }, onChange }: PartProps) {
 /** Changes, disables and deletes an endpoint, and rotates its secret. */
 export function Settings({
   endpoint,
-  graceHours,
+  link,
   onChange,
 }: {
   endpoint: Endpoint;
-  graceHours: number;
+  link: PortalLink;
   onChange: (endpoint: Endpoint) => void;
 }) {
   const [saved, setSaved] = useState('');
@@ -115,13 +115,14 @@ export function Settings({
         // Shows what is stored after a save. Other changes of the endpoint keep what is typed.
         key={saves}
         endpoint={endpoint}
+        roles={link.organisation?.roles}
         label={texts.form.save}
         busy={busy}
         error={error}
         onSubmit={save}
       />
       <section class="actions">
-        <SecretPart endpoint={endpoint} graceHours={graceHours} onChange={onPartChange} />
+        <SecretPart endpoint={endpoint} graceHours={link.secretGraceHours} onChange={onPartChange} />
         <StatePart endpoint={endpoint} onChange={onPartChange} />
       </section>
     </>

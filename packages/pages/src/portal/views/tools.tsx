@@ -8,6 +8,7 @@ import { useAction } from '../parts/requests.ts';
 import type { Delivery, Endpoint, Explanation, Recovery } from '../responses.ts';
 import { send } from '../session.ts';
 import { texts } from '../texts.ts';
+import { Backfill } from './backfill.tsx';
 import { DeliveryResult } from './delivery.tsx';
 
 const POLL_MS = 1000;
@@ -17,6 +18,7 @@ const DAY_MS = 24 * HOUR_MS;
 function Test({ endpoint, onSent }: { endpoint: Endpoint; onSent: () => void }) {
   const { busy, error, run } = useAction();
   const [sent, setSent] = useState<Delivery>();
+  const isPolled = endpoint.delivery === 'poll';
   const test = () =>
     run(async () => {
       setSent(undefined);
@@ -27,7 +29,9 @@ function Test({ endpoint, onSent }: { endpoint: Endpoint; onSent: () => void }) 
   return (
     <section>
       <h2>{texts.tools.test.heading}</h2>
-      <p class="soft">{richText(texts.tools.test.text, { event: <code>webhook.test</code> })}</p>
+      <p class="soft">
+        {richText(isPolled ? texts.tools.test.polledText : texts.tools.test.text, { event: <code>webhook.test</code> })}
+      </p>
       <button type="button" class="primary" disabled={busy || !endpoint.enabled} onClick={test}>
         {busy ? texts.sending : texts.tools.test.submit}
       </button>
@@ -194,12 +198,23 @@ function Explain({ endpoint }: { endpoint: Endpoint }) {
 }
 
 /** Tests the endpoint, recovers failed deliveries, and explains what was not delivered. */
-export function Tools({ endpoint, keepDays, onSent }: { endpoint: Endpoint; keepDays: number; onSent: () => void }) {
+export function Tools({
+  endpoint,
+  keepDays,
+  keepEventsDays,
+  onSent,
+}: {
+  endpoint: Endpoint;
+  keepDays: number;
+  keepEventsDays: number;
+  onSent: () => void;
+}) {
   return (
     <>
       {!endpoint.enabled && <p class="banner warn">{texts.tools.disabled}</p>}
       <Test endpoint={endpoint} onSent={onSent} />
       <Recover endpoint={endpoint} keepDays={keepDays} />
+      {keepEventsDays > 0 && <Backfill endpoint={endpoint} keepDays={keepEventsDays} />}
       <Explain endpoint={endpoint} />
     </>
   );

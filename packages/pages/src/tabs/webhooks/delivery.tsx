@@ -67,9 +67,11 @@ function Content({ delivery, content }: { delivery: DeliveryDetails; content: De
   return (
     <>
       <Section title={texts.delivery.request}>
-        <p class="webhooks-request">
-          <b>POST</b> <code>{endpoint.url}</code>
-        </p>
+        {endpoint.url !== null && (
+          <p class="webhooks-request">
+            <b>POST</b> <code>{endpoint.url}</code>
+          </p>
+        )}
         {content.headers === null ? (
           <p class="soft">{texts.delivery.notSigned}</p>
         ) : (
@@ -191,6 +193,7 @@ function DeliveryFacts({ delivery }: { delivery: DeliveryDetails }) {
         ],
         [texts.owner, <Owner of={endpoint} />],
         [texts.delivery.created, <Time value={delivery.createdAt} />],
+        [texts.backfill.origin, delivery.backfill ? texts.backfill.isBackfill : undefined],
         [texts.delivery.size, bytesText(delivery.bytes)],
         [texts.delivery.messageId, <code>{delivery.messageId}</code>],
         [texts.delivery.eventId, <code>{delivery.eventId}</code>],

@@ -6,6 +6,10 @@ import { texts } from './texts.ts';
 /** The id of a record. */
 export const ID = /^[0-9a-f]{24}$/;
 
+/** The URL without its scheme; for a polled endpoint, its description or id. */
+const describeEndpoint = ({ id, url, description }: Pick<Endpoint, 'id' | 'url' | 'description'>) =>
+  url === null ? `${texts.polled}: ${description ?? id}` : url.replace(/^https?:\/\//, '');
+
 /**
  * Chooses an endpoint by a part of its URL, or by its id.
  *
@@ -26,7 +30,7 @@ export function EndpointChoice({
     `/webhooks/endpoints?${new URLSearchParams({ limit: '50', ...(isId ? {} : { q: text.slice(0, 200) }) })}`,
   );
   const { data: endpoint } = useLoaded<Endpoint>(isId ? `/webhooks/endpoints/${text}` : undefined);
-  const shown = endpoint === undefined ? text : endpoint.url.replace(/^https?:\/\//, '');
+  const shown = endpoint === undefined ? text : describeEndpoint(endpoint);
   return (
     <div class="form-field">
       <label for="webhooks-endpoint">{texts.endpoint}</label>
@@ -44,9 +48,9 @@ export function EndpointChoice({
         }}
       />
       <datalist id="webhooks-endpoints">
-        {found.map(({ id, url }) => (
-          <option key={id} value={id}>
-            {url}
+        {found.map((one) => (
+          <option key={one.id} value={one.id}>
+            {describeEndpoint(one)}
           </option>
         ))}
       </datalist>

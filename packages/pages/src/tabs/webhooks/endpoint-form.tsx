@@ -2,7 +2,6 @@ import { useRef, useState } from 'preact/hooks';
 import {
   allowLeaving,
   call,
-  FormField,
   focusFirstError,
   type HeaderChanges,
   HeaderEditor,
@@ -17,23 +16,27 @@ import {
 import { FilterEditor } from '../../kit/filter/editor.tsx';
 import { type FilterFields, type FilterRow, findChangedFilter, toRows } from '../../kit/filter/rows.ts';
 import type { FilterTestResult } from '../../kit/filter/test.tsx';
+import { RoleField, readRole } from '../../kit/role-field.tsx';
 import { texts as kitTexts } from '../../kit/texts.ts';
+import { AddressFields, DeliveryField, KindFields, PaceFields } from './endpoint-fields.tsx';
 import { EventPicker } from './event-picker.tsx';
-import { OwnerField } from './owner-field.tsx';
-import type { Endpoint, EndpointFilter, EventSummary, RateLimit } from './responses.ts';
+import { OwnerField, OwnerKindField } from './owner-field.tsx';
+import type { Endpoint, EndpointFilter, EventSummary, RateLimit, WebhookFacts } from './responses.ts';
 import { texts } from './texts.ts';
 
 /** What is sent of an endpoint. */
 export interface EndpointValues {
-  url: string;
+  url?: string;
   description: string | null;
   events: string[];
-  ordered: boolean;
-  rateLimit: RateLimit | null;
+  ordered?: boolean;
+  rateLimit?: RateLimit | null;
+  delivery?: 'poll';
   owner?: string;
   scope?: string;
   signing?: string;
   headers?: HeaderChanges;
+  as?: string;
   /** Left out if it does not change. */
   filter?: EndpointFilter | null;
 }
@@ -41,98 +44,27 @@ export interface EndpointValues {
 type Errors = Readonly<Record<string, string>>;
 
 /** Reads the fields of the form, except the owner, the events and the filter. */
-function readValues(form: HTMLFormElement, isNew: boolean): Omit<EndpointValues, 'events' | 'filter'> {
+function readValues(
+  form: HTMLFormElement,
+  endpoint: Endpoint | undefined,
+  isPolled: boolean,
+): Omit<EndpointValues, 'events' | 'filter'> {
+  const isNew = endpoint === undefined;
   const data = new FormData(form);
   const read = (name: string) => String(data.get(name) ?? '').trim();
   const limit = Number(read('limit'));
-  return {
+  const pushed = {
     url: read('url'),
-    description: read('description') || null,
     ordered: data.has('ordered'),
     rateLimit: limit > 0 ? { limit, windowSeconds: Number(read('window')) || 1 } : null,
-    ...(isNew && { scope: read('scope'), signing: read('signing') }),
   };
-}
-
-function AddressFields({ endpoint, errors }: { endpoint: Endpoint | undefined; errors: Errors }) {
-  return (
-    <>
-      <FormField form="webhooks" name="url" label={texts.form.url} errors={errors}>
-        {(control) => (
-          <input
-            {...control}
-            name="url"
-            type="url"
-            inputmode="url"
-            autocomplete="off"
-            spellcheck={false}
-            placeholder="https://example.com/webhooks"
-            defaultValue={endpoint?.url ?? ''}
-          />
-        )}
-      </FormField>
-      <FormField form="webhooks" name="description" label={texts.form.description} errors={errors}>
-        {(control) => (
-          <input {...control} name="description" maxlength={500} defaultValue={endpoint?.description ?? ''} />
-        )}
-      </FormField>
-    </>
-  );
-}
-
-/** The fields that only a new endpoint has. */
-function KindFields({ errors }: { errors: Errors }) {
-  return (
-    <div class="webhooks-pair">
-      <FormField form="webhooks" name="scope" label={texts.records} errors={errors}>
-        {(control) => (
-          <select {...control} name="scope">
-            <option value="own">{texts.form.own}</option>
-            <option value="global">{texts.form.global}</option>
-          </select>
-        )}
-      </FormField>
-      <FormField form="webhooks" name="signing" label={texts.signature} errors={errors}>
-        {(control) => (
-          <select {...control} name="signing">
-            <option value="v1">{texts.form.v1}</option>
-            <option value="v1a">{texts.form.v1a}</option>
-          </select>
-        )}
-      </FormField>
-    </div>
-  );
-}
-
-function PaceFields({ endpoint, error }: { endpoint: Endpoint | undefined; error: string | undefined }) {
-  const { limit = '', windowSeconds = 1 } = endpoint?.rateLimit ?? {};
-  return (
-    <details open={error !== undefined || endpoint?.ordered || endpoint?.rateLimit != null}>
-      <summary>{texts.form.pace}</summary>
-      <div class="stack">
-        <label class="check">
-          <input type="checkbox" name="ordered" defaultChecked={endpoint?.ordered ?? false} />
-          {texts.form.ordered}
-        </label>
-        <div class="webhooks-pair">
-          <FormField
-            form="webhooks"
-            name="limit"
-            label={texts.form.limit}
-            errors={error === undefined ? {} : { limit: error }}
-            hint={texts.form.limitHint}
-          >
-            {(control) => <input {...control} name="limit" type="number" min="1" max="10000" defaultValue={limit} />}
-          </FormField>
-          <FormField form="webhooks" name="window" label={texts.form.window} errors={{}}>
-            {(control) => (
-              <input {...control} name="window" type="number" min="1" max="3600" defaultValue={windowSeconds} />
-            )}
-          </FormField>
-        </div>
-      </div>
-    </details>
-  );
+  return {
+    description: read('description') || null,
+    ...(isPolled ? {} : pushed),
+    ...(isNew && isPolled && { delivery: 'poll' as const }),
+    ...(isNew && { scope: read('scope') || 'own', signing: read('signing') }),
+    ...readRole(data, endpoint?.as),
+  };
 }
 
 const loadFields = async (event: string) =>
@@ -188,8 +120,11 @@ export function EndpointForm({
 }) {
   const isNew = endpoint === undefined;
   const [owner, setOwner] = useState(place.value.params.get('owner'));
+  const { data: facts } = useLoaded<WebhookFacts>('/webhooks/facts');
+  const [isOrganisation, setOrganisation] = useState(endpoint?.as !== undefined);
   const [events, setEvents] = useState(endpoint?.events ?? []);
   const [rows, setRows] = useState(() => toRows(endpoint?.filter ?? null));
+  const [isPolled, setPolled] = useState(endpoint?.delivery === 'poll');
   const [errors, setErrors] = useState<Errors>({});
   const [isSaving, setSaving] = useState(false);
   const [isDirty, setDirty] = useState(false);
@@ -211,6 +146,11 @@ export function EndpointForm({
     setOwner(id);
     setDirty(true);
   };
+  const chooseOwnerKind = (next: boolean) => {
+    setOrganisation(next);
+    if (next) setEvents(events.filter((name) => facts?.organisationEvents.includes(name)));
+    chooseOwner(null);
+  };
   const changeRows = (next: FilterRow[]) => {
     setRows(next);
     setErrors({});
@@ -221,9 +161,9 @@ export function EndpointForm({
     if (form.current === null || headers.hasDuplicate) return;
     setSaving(true);
     try {
-      const changed = headers.readChanges();
+      const changed = isPolled ? undefined : headers.readChanges();
       const values = {
-        ...readValues(form.current, isNew),
+        ...readValues(form.current, endpoint, isPolled),
         events,
         ...findChangedFilter(endpoint?.filter ?? null, rows),
         ...(isNew && { owner: owner ?? '' }),
@@ -243,15 +183,38 @@ export function EndpointForm({
   const eventsError = events.length === 0 ? texts.form.noEvents : errorOf('events');
   return (
     <form class="webhooks-form stack" ref={form} onSubmit={submit} onInput={change} novalidate>
-      {isNew && (
-        <OwnerField form="webhooks" value={owner} onChange={chooseOwner} errors={errors} hint={texts.form.ownerHint} />
+      {isNew && facts?.organisationRoles && (
+        <OwnerKindField isOrganisation={isOrganisation} onChange={chooseOwnerKind} />
       )}
-      <AddressFields endpoint={endpoint} errors={errors} />
-      <EventPicker chosen={events} onChange={setEvents} error={errorOf('events') && eventsError} />
+      {isNew && (
+        <OwnerField
+          form="webhooks"
+          value={owner}
+          onChange={chooseOwner}
+          errors={errors}
+          hint={isOrganisation ? texts.form.organisationHint : texts.form.ownerHint}
+          isOrganisation={isOrganisation}
+        />
+      )}
+      {isOrganisation && facts?.organisationRoles && (
+        <RoleField form="webhooks" roles={facts.organisationRoles} value={endpoint?.as} errors={errors} />
+      )}
+      {isNew && <DeliveryField isPolled={isPolled} onChange={setPolled} />}
+      <AddressFields endpoint={endpoint} errors={errors} isPolled={isPolled} />
+      <EventPicker
+        offered={isOrganisation ? facts?.organisationEvents : undefined}
+        chosen={events}
+        onChange={setEvents}
+        error={errorOf('events') && eventsError}
+      />
       <FilterField endpoint={endpoint} rows={rows} events={events} errors={errors} onChange={changeRows} />
-      {isNew && <KindFields errors={errors} />}
-      <PaceFields endpoint={endpoint} error={errorOf('rateLimit')} />
-      <HeaderEditor form="webhooks" headers={headers} errors={errors} onChange={markHeadersChanged} />
+      {isNew && <KindFields errors={errors} hasScope={!isOrganisation} />}
+      {!isPolled && (
+        <>
+          <PaceFields endpoint={endpoint} error={errorOf('rateLimit')} />
+          <HeaderEditor form="webhooks" headers={headers} errors={errors} onChange={markHeadersChanged} />
+        </>
+      )}
       <div class="actions">
         <button type="submit" class="primary" disabled={isSaving}>
           {isSaving ? texts.form.saving : isNew ? texts.form.create : texts.form.save}

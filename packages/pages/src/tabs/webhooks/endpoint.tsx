@@ -15,12 +15,13 @@ import {
 import { describeCondition } from '../../kit/filter/rows.ts';
 import { localNumber } from '../../kit/format.tsx';
 import { numberText } from '../../kit/numbers.ts';
+import { Backfill } from './backfill.tsx';
 import { chosenRange, DeliveryChart, percentOf, RangeChoice } from './chart.tsx';
 import { EndpointDeliveries } from './deliveries.tsx';
 import { EndpointActions } from './endpoint-actions.tsx';
 import { Recovery } from './recovery.tsx';
 import type { Delivery, Endpoint, EndpointStatistics } from './responses.ts';
-import { Snippets } from './snippets.tsx';
+import { PollingGuide, Snippets } from './snippets.tsx';
 import { DeliveryState, EndpointState, EventNames, HOME, Owner, outcomeText, reasonText } from './states.tsx';
 import { texts } from './texts.ts';
 
@@ -47,8 +48,9 @@ function Obstacles({ endpoint }: { endpoint: Endpoint }) {
 }
 
 /** How fast and in which order an endpoint gets its deliveries. */
-function paceText({ ordered, rateLimit, slow }: Endpoint): string {
+function paceText({ ordered, rateLimit, slow, delivery }: Endpoint): string {
   const own = texts.endpointPage;
+  if (delivery === 'poll') return own.pollOnly;
   const parts = [
     ordered && own.ordered,
     rateLimit && own.rate(rateLimit.limit, rateLimit.windowSeconds),
@@ -117,11 +119,12 @@ function EndpointFacts({ endpoint }: { endpoint: Endpoint }) {
 }
 
 function TestResult({ delivery }: { delivery: Delivery }) {
+  const own = texts.endpointPage;
   return (
     <p class={`banner ${delivery.status === 'failed' ? 'bad' : 'webhooks-result'}`} role="status">
       <DeliveryState delivery={delivery} />
-      <span>{texts.endpointPage.test(outcomeText(delivery))}</span>
-      <a href={`${HOME}/deliveries/${delivery.id}`}>{texts.endpointPage.openDelivery}</a>
+      <span>{delivery.attempts === 0 ? own.testWaits : own.test(outcomeText(delivery))}</span>
+      <a href={`${HOME}/deliveries/${delivery.id}`}>{own.openDelivery}</a>
     </p>
   );
 }
@@ -205,11 +208,13 @@ export function EndpointPage({ id }: { id: string }) {
     setTest(delivery);
     return refresh();
   };
-  const host = data && URL.canParse(data.url) ? new URL(data.url).host : undefined;
+  const host = data && (data.url === null ? texts.polled : URL.parse(data.url)?.host);
   return (
     <Page
       title={data?.description || host || texts.endpoint}
-      intro={data && <code class="webhooks-address">{data.url}</code>}
+      intro={
+        data && (data.url === null ? texts.endpointPage.pollOnly : <code class="webhooks-address">{data.url}</code>)
+      }
       back={{ href: `${HOME}/endpoints`, label: texts.endpoints.title }}
       actions={data && <EndpointActions endpoint={data} path={path} onChanged={refresh} onTested={showTest} />}
     >
@@ -225,8 +230,14 @@ export function EndpointPage({ id }: { id: string }) {
             <Section title={texts.endpointPage.recover}>
               <Recovery endpoint={endpoint} id={place.value.params.get('recovery') ?? endpoint.recovery} />
             </Section>
+            <Backfill endpoint={endpoint} />
+            {endpoint.url === null && (
+              <Section title={texts.endpointPage.poll}>
+                <PollingGuide id={endpoint.id} />
+              </Section>
+            )}
             <Section title={texts.verify}>
-              <Snippets url={endpoint.url} />
+              <Snippets url={endpoint.url ?? 'http://localhost:3000/hooks'} />
             </Section>
           </>
         )}

@@ -6,18 +6,20 @@ import {
   Listing,
   Nothing,
   Page,
+  RecordFilter,
   SelectFilter,
   Sparkline,
   sentenceCase,
   type TableColumn,
   UserFilter,
+  useLoaded,
   usePages,
   useSearchField,
 } from '../../console/kit.ts';
 import { numberText } from '../../kit/numbers.ts';
 import { richText } from '../../kit/rich-text.ts';
 import { percentOf, totalsOf } from './chart.tsx';
-import type { Chart, EndpointStatus, ListedEndpoint } from './responses.ts';
+import type { Chart, EndpointStatus, ListedEndpoint, WebhookFacts } from './responses.ts';
 import {
   ENDPOINT_STATES,
   EndpointState,
@@ -31,7 +33,7 @@ import {
 } from './states.tsx';
 import { texts } from './texts.ts';
 
-const FILTERS = ['q', 'state', 'owner'];
+const FILTERS = ['q', 'state', 'owner', 'organisation'];
 
 function LastDay({ chart }: { chart: Chart }) {
   const totals = totalsOf(chart);
@@ -110,6 +112,7 @@ const COLUMNS: TableColumn<ListedEndpoint>[] = [
 
 function Filters() {
   const search = useSearchField('q');
+  const { data: facts } = useLoaded<WebhookFacts>('/webhooks/facts');
   return (
     <FilterForm kind="webhooks-filters" label={texts.endpoints.filter} clears={FILTERS}>
       <label>
@@ -123,6 +126,9 @@ function Filters() {
         options={ENDPOINT_STATES.map((state) => [state, sentenceCase(texts.states[state])])}
       />
       <UserFilter name="owner" label={texts.owner} />
+      {facts?.organisationRoles && (
+        <RecordFilter name="organisation" label={texts.organisation} resource="organisation" />
+      )}
     </FilterForm>
   );
 }

@@ -49,17 +49,24 @@ function EventGroup({
   );
 }
 
-/** Chooses events: all, the events of a group, or single ones. */
+/**
+ * Chooses events: all, the events of a group, or single ones.
+ *
+ * @param props `offered`: the names that can be chosen; all if left out
+ */
 export function EventPicker({
+  offered,
   chosen,
   onChange,
   error,
 }: {
+  offered?: readonly string[] | undefined;
   chosen: string[];
   onChange: (names: string[]) => void;
   error?: string | undefined;
 }) {
-  const { data: events = [] } = useLoaded<EventSummary[]>('/webhooks/events');
+  const { data: known = [] } = useLoaded<EventSummary[]>('/webhooks/events');
+  const events = offered === undefined ? known : known.filter(({ name }) => offered.includes(name));
   const [filter, setFilter] = useState('');
   const toggle: Toggle = (name, isPart = () => false) =>
     onChange(

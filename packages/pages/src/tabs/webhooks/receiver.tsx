@@ -30,7 +30,7 @@ const CLEAR = {
   isDangerous: true,
 };
 
-const nameOf = (url: string) => url.slice(url.lastIndexOf('/') + 1);
+const nameOf = (url: string | null) => url?.slice(url.lastIndexOf('/') + 1) ?? '';
 
 function CreateEndpoint({ onCreated }: { onCreated: () => Promise<unknown> }) {
   const [owner, setOwner] = useState<string | null>(null);

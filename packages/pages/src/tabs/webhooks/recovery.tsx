@@ -10,7 +10,7 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 /** The local time in the form of a `datetime-local` input. */
-const toInputValue = (ms: number) =>
+export const toInputValue = (ms: number) =>
   new Date(ms - new Date(ms).getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 
 function Progress({ endpoint, id }: { endpoint: string; id: string }) {

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { Choice, Code } from '../../console/kit.ts';
-import { createSnippets } from '../../kit/snippets.ts';
+import { richText } from '../../kit/rich-text.ts';
+import { createPollSnippet, createSnippets } from '../../kit/snippets.ts';
 import { texts } from './texts.ts';
 
 /** Code that verifies the signatures of an endpoint with this URL. */
@@ -17,6 +18,23 @@ export function Snippets({ url }: { url: string }) {
         onChange={setChosen}
       />
       <Code text={code} label={texts.snippets.code(language)} />
+    </>
+  );
+}
+
+/** How a receiver fetches the messages of an endpoint. */
+export function PollingGuide({ id }: { id: string }) {
+  const own = texts.endpointPage;
+  return (
+    <>
+      <p class="part-text">
+        {richText(own.pollText, {
+          poll: <code>GET /api/webhooks/{id}/poll</code>,
+          ack: <code>POST /api/webhooks/{id}/ack</code>,
+          listen: <code>belfry listen</code>,
+        })}
+      </p>
+      <Code text={createPollSnippet(location.origin, id)} label={own.pollCode} />
     </>
   );
 }

@@ -67,8 +67,9 @@ export function outcomeText({ statusCode, durationMs, error }: Outcome): string 
   return parts.filter((part) => part !== undefined).join(' · ') || '–';
 }
 
-/** A URL with its host in front, as text: it is not a link, because its receiver expects only deliveries. */
-export function UrlText({ url }: { url: string }) {
+/** A URL with its host in front, or that the endpoint is polled, as text: it is not a link, because its receiver expects only deliveries. */
+export function UrlText({ url }: { url: string | null }) {
+  if (url === null) return <span class="webhooks-url">{texts.polled}</span>;
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (parsed === undefined) return <span class="webhooks-url">{url}</span>;
   const rest = url.slice(url.indexOf(parsed.host) + parsed.host.length);
