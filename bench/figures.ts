@@ -34,9 +34,11 @@ import { webhookFanOut } from './groups/webhooks/fan-out.ts';
 import { webhookFilteredFanOut } from './groups/webhooks/filtered-fan-out.ts';
 import { hangingReceiver } from './groups/webhooks/hanging-receiver.ts';
 import { webhookHeldSnapshot } from './groups/webhooks/held-snapshot.ts';
+import { webhookKeptEvents } from './groups/webhooks/kept-events.ts';
 import { webhookLatency } from './groups/webhooks/latency.ts';
 import { webhookLatencyUnderLoad } from './groups/webhooks/latency-under-load.ts';
 import { webhookMemory } from './groups/webhooks/memory.ts';
+import { webhookPolling } from './groups/webhooks/polling.ts';
 import { webhookUnitCosts } from './groups/webhooks/unit-costs.ts';
 import { readPeersSection } from './peers/results-page.ts';
 import { formatJson, formatMarkdown, formatTable, isMachineBusy } from './report.ts';
@@ -63,7 +65,9 @@ const GROUPS: readonly Group[] = [
   hangingReceiver,
   webhookFanOut,
   webhookFilteredFanOut,
+  webhookKeptEvents,
   webhookMemory,
+  webhookPolling,
   webhookUnitCosts,
   webhookHeldSnapshot,
   erasure,

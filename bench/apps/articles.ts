@@ -63,7 +63,7 @@ const createSignInExtensions = (issuer: string) => [
  * @param environment settings of the process, as in `process.env`. `BENCH_CONCURRENCY`: webhook requests in flight.
  *   `BENCH_LIMITS`: `on` for rate limits, which the baselines do not have. `BENCH_AUDIT`: `on` for audited articles.
  *   `BENCH_REALTIME`: `on` for streams, without a limit on their number. `BENCH_SIGN_IN_ISSUER`: the issuer of an identity provider, to add every
- *   way to sign in. `BENCH_WORK`: `on` for a job and a push transport.
+ *   way to sign in. `BENCH_WORK`: `on` for a job and a push transport. `BENCH_KEEP_EVENTS`: `on` for a log of outgoing events.
  */
 export function createBenchApp(environment: Record<string, string | undefined>) {
   const {
@@ -73,9 +73,15 @@ export function createBenchApp(environment: Record<string, string | undefined>) 
     BENCH_REALTIME: realtimeSetting,
     BENCH_SIGN_IN_ISSUER: issuer,
     BENCH_WORK: workSetting,
+    BENCH_KEEP_EVENTS: keepEventsSetting,
   } = environment;
   // The receivers of a benchmark run on this machine. No mail server does, so e-mails would only be retried.
-  const localReceivers = { allowPrivate: true, requireHttps: false, notifyOwner: false };
+  const localReceivers = {
+    allowPrivate: true,
+    requireHttps: false,
+    notifyOwner: false,
+    keepEventsDays: keepEventsSetting === 'on' ? 7 : 0,
+  };
   const webhooksExtension = webhooks(
     concurrency === undefined ? localReceivers : { ...localReceivers, concurrency: Number(concurrency) },
   );

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'undici';
 import type { Bench, Figure, Group } from '../figure.ts';
@@ -6,6 +5,7 @@ import { percentile } from '../measure/statistics.ts';
 import { resetDatabaseAndRedis, startBelfry } from '../setup/belfry.ts';
 import type { Child } from '../setup/children.ts';
 import { withClient, withOwnDatabase } from '../setup/database.ts';
+import { getListenerToken, INSERT_LISTENERS } from '../setup/listeners.ts';
 import { createArticleJson, seedDatabase } from '../setup/seed.ts';
 
 const REALTIME = { BENCH_REALTIME: 'on' };
@@ -17,21 +17,6 @@ const WARM_UP_SECONDS = 2;
 const STREAMS_BEFORE_MEASURING = 20;
 const TIMEOUT_MS = 20_000;
 const PATH = '/api/realtime?subscribe=article&subscribe=memo';
-
-const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
-const getListenerToken = (listener: number) => `svc_${sha256(`listener ${listener}`)}`;
-
-// Each listener has a session of its own.
-const INSERT_LISTENERS = `
-  with made as (
-    insert into users (id, name, email, password, roles, status, created_at, updated_at)
-    select 'd' || lpad(to_hex(n), 23, '0'), 'Listener ' || n, 'listener' || n || '@example.com', '', '{user}', 'active', now(), now()
-    from generate_series(0, $1::int - 1) n)
-  insert into sessions (id, user_id, token_hash, expires_at, ip, user_agent)
-  select 'e' || lpad(to_hex(n), 23, '0'), 'd' || lpad(to_hex(n), 23, '0'),
-    encode(sha256(convert_to('svc_' || encode(sha256(convert_to('listener ' || n, 'UTF8')), 'hex'), 'UTF8')), 'hex'),
-    now() + interval '1 day', '127.0.0.1', 'bench'
-  from generate_series(0, $1::int - 1) n`;
 
 /** Creates this many records per second of each resource, even if earlier creates have no response yet. Returns the number of each. */
 async function createRecords(pool: Pool, seconds: number): Promise<number> {
