@@ -2,7 +2,7 @@
 import { Client } from 'pg';
 import { afterAll } from 'vitest';
 import { z } from 'zod';
-import { adminConsole, defineResource, defineUser, f, webhooks } from '../../src/index.ts';
+import { adminConsole, defineResource, defineUser, f, organisations, webhooks } from '../../src/index.ts';
 import { startReceiver } from '../fakes/receiver.ts';
 import { type Person, startTestApp } from '../support/app.ts';
 
@@ -29,10 +29,12 @@ export const webhookApp = await startTestApp(
       webhooks({
         retrySchedule: [],
         pollMs: 100,
+        keepEventsDays: 7,
         disableAfterFailures: 0,
         maxEndpointsPerUser: 50,
         events: { 'invoice.paid': { schema: paid, description: 'An invoice was <b>paid</b>' } },
       }),
+      organisations(),
       adminConsole(),
     ],
   },

@@ -1,3 +1,4 @@
+import { Client } from 'pg';
 import type { Browser } from 'playwright-core';
 import { beforeAll, expect } from 'vitest';
 import { browserTest, closePages, startBrowser } from './browser.ts';
@@ -5,6 +6,7 @@ import { openConsole } from './console-app.ts';
 import { receiver, seedWebhooks, webhookApp } from './console-webhooks-app.ts';
 import { checkScreens } from './screens.ts';
 import './console-webhooks-headers.ts';
+import './console-webhooks-organisations.ts';
 
 const { url, person } = webhookApp;
 const HOME = `${url}/console/webhooks`;
@@ -202,4 +204,39 @@ browserTest('an administrator sets conditions of an endpoint, and sees them on i
   const { filter } = (await ann.call('GET', `/api/webhooks/${body.data.id}`)).body.data;
   expect(filter).toEqual({ 'order.created': { 'total[gte]': '100' } });
   expect(pageErrors.filter((text) => !text.includes('422'))).toEqual([]);
+});
+
+browserTest('an administrator backfills an endpoint, pauses the backfill and cancels it', 240_000, async () => {
+  const ada = await person('Ada');
+  const client = new Client({ connectionString: webhookApp.env.DATABASE_URL });
+  await client.connect();
+  await client.query(
+    `insert into webhook_event_log (id, position, name, owner_id, data, bytes, created_at)
+     select lpad(to_hex(i), 24, '0'), i, 'invoice.paid', $1, '{"invoice":"x","amount":1}', 30, now() - interval '1 minute'
+     from generate_series(1, 1200) i`,
+    [ada.id],
+  );
+  await client.end();
+  // Responses are held, so that only the first page is sent.
+  let release: () => void = () => undefined;
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  receiver.answer(async (_request, res) => {
+    await held;
+    res.writeHead(204).end();
+  });
+  const events = ['invoice.paid', 'order.*'];
+  const { body } = await ada.call('POST', '/api/webhooks', { url: receiver.url, events });
+  const { page, pageErrors } = await openConsole(browser, `${HOME}/endpoints/${body.data.id}`);
+  await page.getByRole('button', { name: 'Backfill', exact: true }).click();
+  await page.getByText(/^Running\. Deliveries created: 500, up to/).waitFor();
+  await page.getByRole('button', { name: 'Pause' }).click();
+  await page.getByText(/^Paused\. Deliveries created: 500/).waitFor();
+  await checkScreens(page, 'console-webhooks-backfill', [390, 1280]);
+  await page.getByRole('button', { name: 'Cancel the backfill' }).click();
+  await page.getByText(/^Cancelled\. Deliveries created: 500/).waitFor();
+  release();
+  receiver.answer(204);
+  expect(pageErrors).toEqual([]);
 });

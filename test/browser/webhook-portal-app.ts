@@ -51,6 +51,7 @@ const options = {
     webhooks({
       retrySchedule: ['1h'],
       pollMs: 100,
+      keepEventsDays: 7,
       events: { 'invoice.paid': { schema: paid, description: 'An invoice was <b>paid</b>' } },
       portal: {
         frameAncestors: [allowed.origin],

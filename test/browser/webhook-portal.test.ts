@@ -348,3 +348,23 @@ browserTest('a frame that may store nothing offers no language, because its link
   expect(await page.getByRole('button', { name: 'English' }).count()).toBe(0);
   await page.close();
 });
+
+browserTest('a customer backfills the events that a new endpoint has missed', 180_000, async () => {
+  const ann = await person('Ann');
+  await app.webhooks.publish('invoice.paid', { invoice: 'missed', amount: 5 }, { owner: ann.id });
+  receiver.answer(204);
+  const { body } = await ann.call('POST', '/api/webhooks', { url: receiver.url, events: ['invoice.paid', 'order.*'] });
+  const { page, pageErrors } = await openPage(browser, await createLinkUrl(ann.id));
+  await page.getByRole('link', { name: receiver.url, exact: true }).click();
+  await page.getByRole('link', { name: 'Test and repair' }).click();
+  for (const box of ['invoice.paid', 'order.*']) await page.getByRole('checkbox', { name: box }).uncheck();
+  await page.getByRole('button', { name: 'Backfill', exact: true }).click();
+  await page.locator('fieldset .field-error').waitFor();
+  await page.getByRole('checkbox', { name: 'invoice.paid' }).check();
+  await page.getByRole('button', { name: 'Backfill', exact: true }).click();
+  await page.getByText('Finished. Events on their way: 1.').waitFor();
+  await checkScreens(page, 'webhook-portal-backfill', WIDTHS);
+  const { data } = (await ann.call('GET', `/api/webhooks/${body.data.id}/backfills`)).body;
+  expect(data).toMatchObject([{ status: 'finished', events: ['invoice.paid'], sent: 1 }]);
+  expect(pageErrors.filter((text) => !text.includes('422'))).toEqual([]);
+});

@@ -425,7 +425,11 @@ describe('a link to the portal of an organisation', () => {
     const made = await subscribe(home);
     const call = clientOf(await app.webhooks.portalLink({ organisation: home.id }));
     expect((await call('GET', '/api/webhooks')).body.data).toMatchObject([{ id: made.id }]);
-    expect((await call('PATCH', `/api/webhooks/${made.id}`, { description: 'x' })).status).toBe(200);
+    const roles = { all: ['org:admin', 'org:member'], default: 'org:admin' };
+    const { body } = await call('GET', '/api/webhooks/portal');
+    expect(body.data.organisation).toEqual({ name: home.slug, as: 'org:admin', roles });
+    const changed = await call('PATCH', `/api/webhooks/${made.id}`, { description: 'x', as: 'org:member' });
+    expect([changed.status, changed.body.data.as]).toEqual([200, 'org:member']);
     const created = await call('POST', '/api/webhooks', input());
     expect(created.body.data).toMatchObject({ organisation: home.id, as: 'org:admin' });
     expect((await call('POST', '/api/webhooks', input({ as: 'org:owner' }))).status).toBe(422);

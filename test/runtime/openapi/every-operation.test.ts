@@ -221,6 +221,10 @@ test('the webhook operations respond as documented, with deliveries in their log
   await good(asAda, 'updateWebhook', { path, body: { enabled: false } });
   expect((await call(asAda, 'testWebhook', { path })).status).toBe(400);
   await good(asAda, 'deleteWebhook', { path });
+  const polled = await good(asAda, 'createWebhook', { body: { delivery: 'poll', events: ['post.*'] } });
+  await good(asAda, 'testWebhook', { path: { id: polled.id } });
+  const messages = await good(asAda, 'pollWebhook', { path: { id: polled.id }, query: 'limit=5&wait=1' });
+  await good(asAda, 'acknowledgeWebhook', { path: { id: polled.id }, body: { cursor: messages[0].cursor } });
 });
 
 test('errors are documented with their codes', async () => {

@@ -60,6 +60,7 @@ test('creating an endpoint responds 201 with its secret, only this once and unca
     updatedAt: expect.any(String),
     filter: null,
     filterError: null,
+    delivery: 'push',
   });
   expect((await ann.call('GET', '/api/webhooks')).body).toEqual({ data: [shown] });
   expect((await ann.call('GET', `/api/webhooks/${shown.id}`)).body).toEqual({ data: shown });

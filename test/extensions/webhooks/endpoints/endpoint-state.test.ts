@@ -118,3 +118,27 @@ test('the doctor counts all endpoints of a state and lists the hosts of the newe
     '1 webhook endpoint is retrying: host0.example',
   ]);
 });
+
+test('messages that nobody fetches are seen in the command line, and after a day in the console and by the doctor', async () => {
+  const kim = await running.person('Kim');
+  const { body } = await kim.call('POST', '/api/webhooks', { delivery: 'poll', events: ['note.created'] });
+  const { id } = body.data;
+  await kim.call('POST', `/api/webhooks/${id}/test`);
+  const { output } = await runCommand('webhooks status --json', running.app);
+  const status = JSON.parse(output);
+  expect(status.unfetched).toEqual({ messages: 1, oldestMs: expect.any(Number) });
+  expect(status.worst).toContainEqual(expect.objectContaining({ id, host: 'polled', due: 0, unfetched: 1 }));
+  expect((await runCommand('webhooks status', running.app)).output).toContain(
+    'Polled: 1 message waits to be fetched, the oldest for ',
+  );
+  const message = '1 polled webhook endpoint has messages that wait for more than a day';
+  const isFound = async () => (await app.diagnose()).some((one) => one.message === message);
+  expect(await isFound()).toBe(false);
+  await client.query(
+    `update webhook_deliveries set next_attempt_at = now() - interval '25 hours' where endpoint_id = $1`,
+    [id],
+  );
+  expect(await isFound()).toBe(true);
+  const overview = await running.call('GET', '/console/api/overview');
+  expect(JSON.stringify(overview.body.data)).toContain(message);
+});

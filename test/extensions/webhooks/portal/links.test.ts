@@ -81,6 +81,7 @@ test('a link leads to the page with its secret in the fragment, and ends after t
     maxEndpoints: 10,
     keepDeliveriesDays: 14,
     secretGraceHours: 24,
+    keepEventsDays: 0,
   });
   expect(headers.get('cache-control')).toBe('no-store');
   const brief = await app.webhooks.portalLink(ann.id, { expiresIn: '1s' });

@@ -1,5 +1,6 @@
-import { execFile, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFile, fork, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -59,6 +60,40 @@ print(json.dumps([is_authentic(headers, body.encode()) for headers, body in json
     env: { ...process.env, WEBHOOK_SECRET: secret },
   });
   expect(JSON.parse(stdout)).toEqual([true, false, false]);
+});
+
+test('the code for Node.js accepts a genuine request, and refuses an altered body', async () => {
+  const listen = 'app.listen(3000);';
+  const code = createSnippets({ url: 'https://example.com' }, secret)['Node.js'];
+  expect(code).toContain(listen);
+  // In the repository, so that its imports are found.
+  const output = join(import.meta.dirname, '../../../.output');
+  mkdirSync(output, { recursive: true });
+  const file = join(output, 'webhook-snippet.mjs');
+  writeFileSync(file, code.replace(listen, 'const s = app.listen(0, () => process.send(s.address().port));'));
+  const child = fork(file, {
+    env: { ...process.env, WEBHOOK_SECRET: secret },
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+  });
+  try {
+    const [port] = await once(child, 'message');
+    const timestamp = Math.floor(Date.now() / 1000);
+    const body = '{"type":"invoice.paid","timestamp":"2030-01-01T00:00:00.000Z","data":{"total":7}}';
+    const headers = {
+      'content-type': 'application/json',
+      'webhook-id': 'msg_1',
+      'webhook-timestamp': String(timestamp),
+      'webhook-signature': createSignatureHeader([parseSigningSecret(secret)], 'msg_1', timestamp, body),
+    };
+    const post = async (sent: string) =>
+      (await fetch(`http://127.0.0.1:${port}/hooks`, { method: 'POST', headers, body: sent })).status;
+    const printed = once(child.stdout!, 'data');
+    expect([await post(`${body} `), await post(body)]).toEqual([401, 204]);
+    expect(String(await printed)).toContain('invoice.paid');
+  } finally {
+    child.kill();
+    rmSync(file);
+  }
 });
 
 test('the code for Node.js verifies with the public key if the endpoint has one, and a placeholder stands for an unknown secret', () => {

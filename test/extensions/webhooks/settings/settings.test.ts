@@ -105,3 +105,9 @@ test.each<[WebhookOptions['globalPolicy'], readonly string[] | null]>([
   const options = globalPolicy === undefined ? {} : { globalPolicy };
   expect(listGlobalRoles(fillProductionDefaults(webhookSettings.parse(options), true))).toEqual(roles);
 });
+
+test('events cannot be kept for longer than deliveries', () => {
+  expect(errorsIn({ keepEventsDays: 14 })).toEqual([]);
+  const parse = () => webhookSettings.parse({ keepEventsDays: 15 });
+  expect(parse).toThrow(/must not be more than keepDeliveriesDays/);
+});
