@@ -268,7 +268,12 @@ export const settingTexts: Record<string, Record<string, SettingText>> = {
     secretGraceHours: 'How long a rotated secret still signs; 0: not at all',
     keepDeliveriesDays:
       'How long finished deliveries stay in the log; above 90, [Postgres needs more locks](webhook-operations.md#keep-the-delivery-log-healthy)',
+    keepEventsDays:
+      'How long outgoing events are kept for [backfills](webhooks.md#send-events-that-an-endpoint-has-missed), at most `keepDeliveriesDays`; 0: not at all',
     events: '[Events of your app](webhooks.md#publish-your-own-events), by name: `{ schema, description? }`',
+    maxPolls:
+      'Polls of one process that [wait for messages](receive-webhooks.md#fetch-messages-without-a-public-address)',
+    maxPollsPerUser: 'Those of one user',
     portal: ['A [page on which users manage their webhooks](webhook-portal.md): `true`, or its settings', '`false`'],
     pollMs: 'Interval at which the relay looks for overdue deliveries',
     cleanMs: 'Interval at which the relay removes old rows',

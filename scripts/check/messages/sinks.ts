@@ -78,6 +78,8 @@ const PARTS: readonly (readonly [path: string, name: string])[] = [
   ['src/extensions/webhooks/filters/evaluate.ts', 'RULE_ERROR'],
   ['src/extensions/webhooks/console/explain.ts', 'stateText'],
   ['src/extensions/webhooks/console/explain.ts', 'explainVerdict'],
+  ['src/extensions/webhooks/engine/polling/look-ups.ts', 'UNDECRYPTABLE'],
+  ['src/extensions/webhooks/engine/polling/expiry.ts', 'NOT_ACKNOWLEDGED'],
   ['src/records/operations/read.ts', 'speedAdvice'],
   ...['TIMEOUT', 'ABORTED', 'NOT_ALLOWED', 'FAILURE_CLASSES', 'describeRequestError', 'describeErrorStatus'].map(
     (name) => [ATTEMPTS, name] as const,
