@@ -7,6 +7,7 @@ import { receiver, seedWebhooks, webhookApp } from './console-webhooks-app.ts';
 import { checkScreens } from './screens.ts';
 import './console-webhooks-headers.ts';
 import './console-webhooks-organisations.ts';
+import './console-webhooks-polled.ts';
 
 const { url, person } = webhookApp;
 const HOME = `${url}/console/webhooks`;

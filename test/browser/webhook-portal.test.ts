@@ -5,6 +5,7 @@ import { checkScreens, findEnglish } from './screens.ts';
 import { allowed, createLinkUrl, frameOf, openPage, portalApp, receiver, refused } from './webhook-portal-app.ts';
 import './webhook-portal-filters.ts';
 import './webhook-portal-headers.ts';
+import './webhook-portal-polled.ts';
 
 const { person, app } = portalApp;
 let browser: Browser;

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import type { Server } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -52,25 +53,26 @@ test('the first webhook of docs/send/webhooks.md arrives at the receiver of the 
   const section = textOf('send/webhooks.md').split('## Send your first webhook')[1]!.split('\n## ')[0]!;
   const folder = mkdtempSync(join(root, 'test', '.examples-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  const receiver = section
-    .match(/```ts\n([\s\S]*?)```/)![1]!
-    .replace("'belfry'", "'../../src/index.ts'")
-    .replace('createServer(async', 'export const server = createServer(async')
-    .replace('.listen(4000)', '.listen(0)');
-  writeFileSync(join(folder, 'receiver.ts'), receiver);
-  const log = vi.spyOn(console, 'log').mockReturnValue(undefined);
-  onTestFinished(() => log.mockRestore());
-  const { server } = (await import(join(folder, 'receiver.ts'))) as { server: Server };
+  // The server of the test, because the secret, which the receiver needs at its start, is only known once the endpoint has a URL.
+  let onWebhook: RequestListener = (_, res) => void res.writeHead(503).end();
+  const server = createServer((req, res) => onWebhook(req, res)).listen(0);
   onTestFinished(() => void server.close());
-  await vi.waitUntil(() => server.listening);
+  await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-
   const [create, send] = section.match(/```sh\n[\s\S]*?```/g)!;
   const { token } = await person('Ada');
   const printSecret = create!.replace('4000', String(port)).replace(/```$/, 'printenv WEBHOOK_SECRET\n```');
   const secret = await runCommands('send/webhooks.md', url, { TOKEN: token }, printSecret);
   vi.stubEnv('WEBHOOK_SECRET', secret.trim());
   onTestFinished(() => void vi.unstubAllEnvs());
+
+  const receiver = section
+    .match(/```ts\n([\s\S]*?)```/)![1]!
+    .replace('createServer(onWebhook).listen(4000);', 'export { onWebhook };');
+  writeFileSync(join(folder, 'receiver.ts'), receiver);
+  const log = vi.spyOn(console, 'log').mockReturnValue(undefined);
+  onTestFinished(() => log.mockRestore());
+  ({ onWebhook } = (await import(join(folder, 'receiver.ts'))) as { onWebhook: RequestListener });
   await runCommands('send/webhooks.md', url, { TOKEN: token }, send!.replace('node receiver.ts &\n', ''));
   await expect
     .poll(() => log.mock.calls, { timeout: 60_000 })
