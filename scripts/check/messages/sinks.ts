@@ -79,7 +79,7 @@ const PARTS: readonly (readonly [path: string, name: string])[] = [
   ['src/extensions/webhooks/console/explain.ts', 'stateText'],
   ['src/extensions/webhooks/console/explain.ts', 'explainVerdict'],
   ['src/extensions/webhooks/engine/polling/look-ups.ts', 'UNDECRYPTABLE'],
-  ['src/extensions/webhooks/engine/polling/expiry.ts', 'NOT_ACKNOWLEDGED'],
+  ['src/extensions/webhooks/sweeps.ts', 'NOT_ACKNOWLEDGED'],
   ['src/records/operations/read.ts', 'speedAdvice'],
   ...['TIMEOUT', 'ABORTED', 'NOT_ALLOWED', 'FAILURE_CLASSES', 'describeRequestError', 'describeErrorStatus'].map(
     (name) => [ATTEMPTS, name] as const,

@@ -1,5 +1,6 @@
 import { verifyWebhook, WebhookVerificationError } from '@belfry/verify-webhook';
 import { defineExtension, type Extension } from '../../extension/index.ts';
+import { webhookBackfills, webhookEventLog } from './backfill-tables.ts';
 import type { FindVerificationError } from './console/receiver.ts';
 import { createWebhooksTab } from './console/tab.ts';
 import { encryptedDeliveryColumns } from './deliveries/stored-body.ts';
@@ -34,13 +35,11 @@ import { fillProductionDefaults, type WebhookOptions, webhookSettings } from './
 import { createSweeps } from './sweeps.ts';
 import {
   endpointLeases,
-  webhookBackfills,
   webhookDeletedRecords,
   webhookDeliveries,
   webhookDeliveryLog,
   webhookEndpointStats,
   webhookEndpoints,
-  webhookEventLog,
   webhookEvents,
   webhookRecoveries,
 } from './tables.ts';

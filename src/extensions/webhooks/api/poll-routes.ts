@@ -93,8 +93,8 @@ function requirePolledEndpoint(ctx: RouteContext): ReturnType<typeof serializeLo
 }
 
 /**
- * Returns for whom a poll reads. What the owner of the endpoint, or the key that it is bound to, may no longer read is no longer sent. A key
- * that polls an endpoint without being bound to it may read less, which must not fail the messages.
+ * Returns whose rights decide which messages a poll returns. A message fails if the owner of the endpoint, or the API key to which the endpoint
+ * is bound, may no longer read it. Another key that polls may have fewer scopes, which must not make messages fail.
  */
 function createPageReader(ctx: RouteContext): PageReader {
   const endpoint = serializeLoadedEndpoint(ctx);
@@ -123,7 +123,7 @@ function createPoller(
   settings: WebhookSettings,
   { lookUps, waits, slots, access }: Omit<PollDependencies, 'limits'>,
 ) {
-  /** Decides again who polls, and as whom: rights and the endpoint may have changed while the request waited. */
+  /** Checks the request again, and reads the endpoint again: rights, role and key may have changed while the request waited. */
   async function authorizeAgain(poll: Poll): Promise<void> {
     poll.ctx = access.actForOwner(await getSender(poll.ctx).authorizeAgain!());
     await requireEnabledEndpoint(settings, poll.ctx);

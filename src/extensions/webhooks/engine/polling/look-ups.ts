@@ -25,7 +25,7 @@ export interface PolledMessage {
   body: string;
 }
 
-/** For whom a page is read. */
+/** The owner, and the API key if there is one, whose rights decide which messages a page contains. */
 export interface PageReader {
   endpointId: string;
   /** The owner of the endpoint, with the API key that it is bound to. What this audience may not read fails. */
