@@ -1,16 +1,7 @@
-import {
-  chmodSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statfsSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { writeCompleteFile } from './complete-file.ts';
 import { isRunning, stopOrphanedServer } from './orphaned-server.ts';
 import { type Account, canAccess } from './postgres-account.ts';
 
@@ -40,7 +31,7 @@ export function createTemporaryFolder(kind: string, account?: Account, inMemory 
   if (!place) throw new Error(`The server cannot access any temporary folder (tried ${temporaryRoots.join(', ')}).`);
   const folder = mkdtempSync(join(place, `${PREFIX}${kind}-`));
   chmodSync(folder, 0o711);
-  writeFileSync(join(folder, 'maker.pid'), String(process.pid));
+  writeCompleteFile(join(folder, 'maker.pid'), String(process.pid));
   return folder;
 }
 

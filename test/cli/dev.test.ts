@@ -151,14 +151,19 @@ test('while belfry dev runs, a saved file restarts it, other commands use its da
 
 /** An app with a job that takes until the file `finish` exists, and that does not end when it is told to. */
 const BUSY_APP = `
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, renameSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createApp, defineUser, defineJob } from 'belfry';
+// Complete when it appears, because the test reads it at once.
+const note = (name: string) => {
+  writeFileSync(name + '.incomplete', String(process.pid));
+  renameSync(name + '.incomplete', name);
+};
 const long = defineJob('long', {
   async run() {
-    writeFileSync('began', String(process.pid));
+    note('began');
     while (!existsSync('finish')) await sleep(20);
-    writeFileSync('done', String(process.pid));
+    note('done');
   },
 });
 export const app = (environment: Record<string, string | undefined>) =>

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { writeCompleteFile } from '../../dev-servers/complete-file.ts';
 import { emptyDataFolder } from '../../dev-servers/data-folder.ts';
 import { onStopRequest } from '../../dev-servers/on-stop-request.ts';
 import { isRunning, readCommandLine } from '../../dev-servers/orphaned-server.ts';
@@ -24,8 +25,7 @@ export interface DevOptions {
 /** Writes the file with the environment for other commands, and removes it when this process exits. */
 function writeEnvironmentFile(root: string, environment: Record<string, string>): void {
   const file = join(root, DEVELOPMENT_ENVIRONMENT);
-  rmSync(file, { force: true });
-  writeFileSync(file, JSON.stringify(environment), { mode: 0o600 });
+  writeCompleteFile(file, JSON.stringify(environment));
   process.on('exit', () => rmSync(file, { force: true }));
 }
 
