@@ -48,11 +48,16 @@ export const NUMBER_WAITING = `
     on conflict (endpoint_id) do update
       set last_poll_number = greatest(t.last_poll_number + ${NUMBERED_AT_ONCE}, excluded.last_poll_number)
     returning endpoint_id, last_poll_number
+  ), numbers as materialized (
+    select p.id, c.last_poll_number - ${NUMBERED_AT_ONCE} + p.place as number
+    from placed p join counted c on c.endpoint_id = p.endpoint_id where p.ready
   ), numbered as (
-    update webhook_deliveries d set poll_number = c.last_poll_number - ${NUMBERED_AT_ONCE} + p.place
-    from placed p join counted c on c.endpoint_id = p.endpoint_id
-    -- The array makes Postgres search by id; it could scan the whole table for a join.
-    where d.id = any(array(select id from placed where ready)) and d.id = p.id and d.status = 'waiting' and d.poll_number is null
+    update webhook_deliveries d set poll_number = p.number
+    -- With arrays, Postgres expects several rows. If it expects one, as statistics may say, it searches for all of them again for each of them.
+    from unnest(array(select id from numbers order by id), array(select number from numbers order by id)) p(id, number)
+    -- The array makes Postgres search by id; it could scan the whole table for a join. The case keeps it from scanning the index of all that wait.
+    where d.id = any(array(select id from numbers)) and d.id = p.id
+      and case when d.status = 'waiting' then d.poll_number is null end
     returning d.endpoint_id, d.poll_number
   )
   select a.id, a.is_open, greatest(
