@@ -53,9 +53,9 @@ export const NUMBER_WAITING = `
     from placed p join counted c on c.endpoint_id = p.endpoint_id where p.ready
   ), numbered as (
     update webhook_deliveries d set poll_number = p.number
-    -- With arrays, Postgres expects several rows. If it expects one, as statistics may say, it searches for all of them again for each of them.
+    -- The arrays make Postgres expect several rows. If it expected one, it would search for all rows again for each of them.
     from unnest(array(select id from numbers order by id), array(select number from numbers order by id)) p(id, number)
-    -- The array makes Postgres search by id; it could scan the whole table for a join. The case keeps it from scanning the index of all that wait.
+    -- The array makes Postgres search by id; it could scan the whole table for a join. The case prevents a scan of the index of all waiting deliveries.
     where d.id = any(array(select id from numbers)) and d.id = p.id
       and case when d.status = 'waiting' then d.poll_number is null end
     returning d.endpoint_id, d.poll_number
